@@ -5,11 +5,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
-	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // liveBeat is how often a reader of the live views is sent something, if nothing happens.
@@ -23,17 +22,7 @@ func (s *server) liveRoutes() {
 // position after it, with which a client that reconnects continues.
 func (s *server) live(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
-	query := r.URL.Query()
-	filter := service.WatchFilter{Project: query.Get("project"), Session: query.Get("session"), Task: query.Get("task")}
-	for _, kind := range strings.FieldsFunc(query.Get("kinds"), func(r rune) bool { return r == ',' }) {
-		filter.Kinds = append(filter.Kinds, projections.Kind(kind))
-	}
-	after, err := service.ParsePosition(cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("after")))
-	if err != nil {
-		s.failed(w, r, c.Caller, err)
-		return
-	}
-	reader, err := s.Live(r.Context(), c.Caller, after, filter)
+	reader, err := s.Live(r.Context(), c.Caller, liveFilter(r))
 	if err != nil {
 		s.failed(w, r, c.Caller, err)
 		return
@@ -46,6 +35,19 @@ func (s *server) live(w http.ResponseWriter, r *http.Request) {
 	send := &liveWriter{to: w, flush: http.NewResponseController(w).Flush}
 	for err == nil {
 		err = send.next(r.Context(), reader)
+	}
+}
+
+// liveFilter reads the query. A client that reconnects names its position in a header.
+func liveFilter(r *http.Request) *wire.LiveFilter {
+	query := r.URL.Query()
+	return &wire.LiveFilter{
+		ProjectID: query.Get("project"),
+		Session:   query.Get("session"),
+		Task:      query.Get("task"),
+		Kinds:     query.Get("kinds"),
+		Follow:    query.Get("follow"),
+		After:     cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("after")),
 	}
 }
 
@@ -63,7 +65,7 @@ func (w *liveWriter) next(ctx context.Context, reader *service.LiveReader) error
 	cancel()
 	w.buffer = w.buffer[:0]
 	switch {
-	case err == nil && message.Kind == service.LiveAt:
+	case err == nil && message.Kind == wire.LiveKindAt:
 		w.buffer = appendField(w.buffer, "id", message.Position.String())
 	case err == nil:
 		if message.Position != (service.Position{}) {

@@ -17,6 +17,14 @@ const (
 	KindTaskTimeline    Kind = "task_timeline"    // *Entry: the new entry of the timeline; Before is nil
 )
 
+// Kinds returns all kinds, in the order in which a person would look for them.
+func Kinds() []Kind {
+	return []Kind{
+		KindProject, KindTask, KindSession, KindQueue, KindQueueItem, KindInput, KindTemplate, KindToken,
+		KindSessionTimeline, KindTaskTimeline,
+	}
+}
+
 // Change is one value of one view before and after an event. Both are immutable; Before is a nil pointer if the event
 // created the object.
 type Change struct {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // live runs the live views of a world.
@@ -61,11 +62,11 @@ func (c *liveClient) take(m LiveMessage) {
 		}
 	}
 	switch m.Kind {
-	case LiveSnapshot:
+	case wire.LiveKindSnapshot:
 		if m.Position != (Position{}) {
 			c.t.Errorf("a part of a snapshot has the position %s", m.Position)
 		}
-	case LiveFrame:
+	case wire.LiveKindFrame:
 		if len(c.seen) > 0 && body.Seq <= c.seen[len(c.seen)-1] {
 			c.t.Errorf("frame %d came after %d", body.Seq, c.seen[len(c.seen)-1])
 		}
@@ -87,6 +88,24 @@ func (c *liveClient) take(m LiveMessage) {
 	}
 }
 
+// liveAskedOf returns the request for what a filter selects, after a position.
+func liveAskedOf(after Position, filter WatchFilter) *wire.LiveFilter {
+	kinds := make([]string, len(filter.Kinds))
+	for i, kind := range filter.Kinds {
+		kinds[i] = string(kind)
+	}
+	asked := &wire.LiveFilter{
+		ProjectID: filter.Project,
+		Session:   filter.Session,
+		Task:      filter.Task,
+		Kinds:     strings.Join(kinds, ","),
+	}
+	if after.Sequence > 0 {
+		asked.After = after.String()
+	}
+	return asked
+}
+
 // viewsAt returns what a reader with a filter has to have after a sequence, computed from the log alone.
 func (w *world) viewsAt(sequence uint64, filter WatchFilter) map[string]string {
 	w.Helper()
@@ -99,7 +118,7 @@ func (w *world) viewsAt(sequence uint64, filter WatchFilter) map[string]string {
 	views := map[string]string{}
 	for key := range x.Keys(p.State()) {
 		l := liveView(p.State(), x, key, nil)
-		if string(l.whole) != "null" && filter.passes(&l) {
+		if passes, left := filter.passes(&l); passes && !left && string(l.whole) != "null" {
 			views[string(key.Kind)+" "+key.ID] = string(l.whole)
 		}
 	}
@@ -157,11 +176,14 @@ func TestLiveReaderIsCutOff(t *testing.T) {
 		{Project: project},
 		{Kinds: []projections.Kind{projections.KindTask, projections.KindQueueItem}},
 		{Project: project, Kinds: []projections.Kind{projections.KindSession}},
+		{Session: story.sessions[0]},
+		{Task: story.tasks[0]},
+		{Project: project, Session: story.sessions[1], Kinds: []projections.Kind{projections.KindTask}},
 	} {
 		client := newLiveClient(t)
 		from := uint64(0)
 		for cut := range 50 {
-			reader, err := w.Live(t.Context(), w.admin(), client.at, filter)
+			reader, err := w.Live(t.Context(), w.admin(), liveAskedOf(client.at, filter))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +207,7 @@ func TestLiveReaderIsCutOff(t *testing.T) {
 		if client.snapshots != 1 {
 			t.Errorf("%+v: %d snapshots", filter, client.snapshots)
 		}
-		if len(filter.Kinds) > 0 || filter.Project != "" {
+		if len(filter.Kinds) > 0 || filter.Project != "" || filter.Session != "" || filter.Task != "" {
 			continue
 		}
 		for at := from + 1; at <= client.at.Sequence; at++ {
@@ -206,7 +228,7 @@ func TestLiveHistory(t *testing.T) {
 		story.step(r)
 	}
 	client := newLiveClient(t)
-	reader, err := w.Live(t.Context(), w.admin(), Position{}, WatchFilter{})
+	reader, err := w.Live(t.Context(), w.admin(), &wire.LiveFilter{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +242,7 @@ func TestLiveHistory(t *testing.T) {
 		w.Views.drop()
 	}
 	w.Views.mu.Unlock()
-	if reader, err = w.Live(t.Context(), w.admin(), client.at, WatchFilter{}); err != nil {
+	if reader, err = w.Live(t.Context(), w.admin(), liveAskedOf(client.at, WatchFilter{})); err != nil {
 		t.Fatal(err)
 	}
 	for range 20 {
@@ -241,7 +263,7 @@ func TestLiveHistory(t *testing.T) {
 
 	other := client.at
 	other.Body = "01234567"
-	if reader, err = w.Live(t.Context(), w.admin(), other, WatchFilter{}); err != nil {
+	if reader, err = w.Live(t.Context(), w.admin(), liveAskedOf(other, WatchFilter{})); err != nil {
 		t.Fatal(err)
 	}
 	defer reader.Close()

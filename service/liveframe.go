@@ -29,8 +29,8 @@ type liveChange struct {
 	// project is that of the object, "" for none; every says that everybody may see it.
 	project string
 	every   bool
-	// sessions and tasks are those that the object is about, before the event or after it.
-	sessions, tasks []string
+	// concerns are the sessions and tasks that the object is about, concerned those that it was about before the event.
+	concerns, concerned liveAbout
 	// whole is the value as JSON, null if the object is gone. If it holds what only some may see, open is the value
 	// without that, and owner the session that it belongs to.
 	whole, open []byte
@@ -38,6 +38,9 @@ type liveChange struct {
 	// mail says that what open lacks is for readers of the owner's mail; otherwise it is the owner's environment.
 	mail bool
 }
+
+// liveAbout are the sessions and the tasks that an object is about.
+type liveAbout struct{ sessions, tasks []string }
 
 // frameOf encodes the newest event of a state. The views are those that the index names.
 func frameOf(s *projections.State, x *projections.ViewIndex, c *engine.Commit) *liveFrame {
@@ -78,14 +81,11 @@ func liveView(
 		}
 	}
 	l.place(s, key)
+	l.concerns.add(objectOf(s, key))
 	for _, change := range changes {
 		if change.Kind == key.Kind && change.ID == key.ID {
-			l.about(change.Before)
-			l.about(change.After)
+			l.concerned.add(change.Before)
 		}
-	}
-	if l.sessions == nil && l.tasks == nil {
-		l.about(objectOf(s, key))
 	}
 	return l
 }
@@ -101,7 +101,7 @@ func liveEntry(s *projections.State, change projections.Change, entry *projectio
 		l.open, l.owner, l.mail = encoded(hidden.View()), entry.SessionID, true
 	}
 	l.place(s, l.ViewKey)
-	l.about(entry)
+	l.concerns.add(entry)
 	return l
 }
 
@@ -144,8 +144,8 @@ func objectOf(s *projections.State, key projections.ViewKey) any {
 	return nil
 }
 
-// about notes the sessions and tasks that an object is about.
-func (l *liveChange) about(object any) {
+// add adds what an object is about.
+func (l *liveAbout) add(object any) {
 	switch x := object.(type) {
 	case *projections.Task:
 		if x != nil {
@@ -187,10 +187,16 @@ func encoded(view any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// passes reports whether a filter selects a change.
-func (f *WatchFilter) passes(l *liveChange) bool {
-	return (f.Project == "" || l.project == f.Project) &&
-		(f.Session == "" || slices.Contains(l.sessions, f.Session)) &&
-		(f.Task == "" || slices.Contains(l.tasks, f.Task)) &&
-		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, l.Kind))
+// passes reports whether a filter selects a change; left says that it selected the object before the event only.
+func (f *WatchFilter) passes(l *liveChange) (passes, left bool) {
+	if f.Project != "" && l.project != f.Project || len(f.Kinds) > 0 && !slices.Contains(f.Kinds, l.Kind) {
+		return false, false
+	}
+	now, before := f.selects(&l.concerns), f.selects(&l.concerned)
+	return now || before, !now
+}
+
+func (f *WatchFilter) selects(x *liveAbout) bool {
+	return (f.Session == "" || slices.Contains(x.sessions, f.Session)) &&
+		(f.Task == "" || slices.Contains(x.tasks, f.Task))
 }

@@ -3,24 +3,17 @@ package service
 import (
 	"context"
 	"errors"
+	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/internal/safetext"
 	"maestro/projections"
-)
-
-// The kinds of what a reader of the live views is sent.
-const (
-	// LiveSnapshot is a part of the views at the beginning: {"seq":…,"items":[{"kind":…,"id":…,"value":…}]}.
-	LiveSnapshot = "snapshot"
-	// LiveFrame is an event with the views that it changed: {"seq":…,"event":…,"changes":[…]}.
-	LiveFrame = "frame"
-	// LiveReady says that the reader has the views as they are after its position: {"seq":…}.
-	LiveReady = "ready"
-	// LiveAt only moves the position of the reader, to whom the events up to there show nothing.
-	LiveAt = "at"
+	"maestro/service/wire"
 )
 
 // The bounds of one part of a snapshot, in bytes, and of the frames that are looked at together.
@@ -52,6 +45,9 @@ type LiveReader struct {
 	snapshot bool
 	// ready is the sequence at which the snapshot is whole, 0 once that was said.
 	ready uint64
+	// until is the sequence at which the reading ends, if once is set.
+	until uint64
+	once  bool
 	// history reads what is not kept any more; nil otherwise.
 	history *liveHistory
 	// frames were read last; pending are the messages that they became.
@@ -68,12 +64,16 @@ type liveHistory struct {
 // Live starts to send the live views: from a position on, or a snapshot first if there is none, or if the log has no
 // such position. It ends with the caller's credential. The caller must call Close. It fails with a *Problem, or with a
 // *commands.Refusal.
-func (s *Service) Live(ctx context.Context, c *Caller, after Position, filter WatchFilter) (*LiveReader, error) {
+func (s *Service) Live(ctx context.Context, c *Caller, in *wire.LiveFilter) (*LiveReader, error) {
 	leave, err := s.admitted(ctx, c, Demand{})
 	if err != nil {
 		return nil, err
 	}
-	if err = s.mayWatch(c, filter); err == nil {
+	filter, after, err := liveAsked(in)
+	if err == nil {
+		err = s.mayWatch(c, filter)
+	}
+	if err == nil {
 		err = s.beginWait(ctx, c)
 	}
 	if err == nil {
@@ -99,23 +99,62 @@ func (s *Service) Live(ctx context.Context, c *Caller, after Position, filter Wa
 		r.Close()
 		return nil, err
 	}
+	if in.Follow == "false" {
+		r.endNow()
+	}
 	return r, nil
+}
+
+// liveAsked reads what a caller asks of the live views.
+func liveAsked(in *wire.LiveFilter) (filter WatchFilter, after Position, err error) {
+	filter = WatchFilter{Project: in.ProjectID, Session: in.Session, Task: in.Task}
+	known := wire.LiveFilter{}.KindNames()
+	for kind := range strings.SplitSeq(in.Kinds, ",") {
+		if kind = strings.TrimSpace(kind); kind == "" {
+			continue
+		}
+		if !slices.Contains(known, kind) {
+			return filter, after, Invalid("/kinds", "'%s' is not a kind of view; it is one of: %s",
+				safetext.Printable(kind), strings.Join(known, ", "))
+		}
+		filter.Kinds = append(filter.Kinds, projections.Kind(kind))
+	}
+	if in.Follow != "" && in.Follow != "true" && in.Follow != "false" {
+		return filter, after, Invalid("/follow", "follow is true or false, not '%s'", safetext.Printable(in.Follow))
+	}
+	after, err = ParsePosition(in.After)
+	return filter, after, err
 }
 
 // Position returns the position up to which everything was sent.
 func (r *LiveReader) Position() Position { return r.at }
 
+// endNow ends the reading when the reader has the views as they are now.
+func (r *LiveReader) endNow() {
+	r.once = true
+	r.service.Handler.View(func(state *projections.State) { r.until = state.Head().Sequence })
+}
+
+// isOver reports whether a reading that ends has shown everything.
+func (r *LiveReader) isOver() bool {
+	return r.once && !r.snapshot && r.ready == 0 && r.at.Sequence >= r.until
+}
+
 // Next returns the next message, and waits until there is one. It fails with a *Problem or *commands.Refusal when the
-// caller may no longer watch, or with the error of ctx.
+// caller may no longer watch, with the error of ctx, or with io.EOF if it was not to
+// follow them.
 func (r *LiveReader) Next(ctx context.Context) (LiveMessage, error) {
 	for len(r.pending) == 0 {
+		if r.isOver() {
+			return LiveMessage{}, io.EOF
+		}
 		if err := r.read(ctx); err != nil {
 			return LiveMessage{}, err
 		}
 	}
 	message := r.pending[0]
 	r.pending = r.pending[1:]
-	if message.Kind != LiveSnapshot {
+	if message.Kind != wire.LiveKindSnapshot {
 		r.at = message.Position
 	}
 	return message, nil
@@ -171,20 +210,21 @@ func (r *LiveReader) part() error {
 	shown := 0
 	err := r.seeing(func(s *sight) {
 		for i := range items {
-			if !r.shows(s, &items[i]) || string(items[i].whole) == "null" {
+			shows, left := r.shows(s, &items[i])
+			if !shows || left || string(items[i].whole) == "null" {
 				continue
 			}
 			if shown++; shown > 1 {
 				data = append(data, ',')
 			}
-			data = r.appendChange(data, s, &items[i])
+			data = r.appendChange(data, s, &items[i], false)
 		}
 	})
 	if err != nil {
 		return err
 	}
 	if shown > 0 {
-		r.pending = append(r.pending, LiveMessage{Kind: LiveSnapshot, Data: append(data, `]}`...)})
+		r.pending = append(r.pending, LiveMessage{Kind: wire.LiveKindSnapshot, Data: append(data, `]}`...)})
 	}
 	if len(r.keys) == 0 {
 		if r.snapshot = false; r.ready <= r.at.Sequence {
@@ -197,7 +237,7 @@ func (r *LiveReader) part() error {
 // sayReady says that the snapshot is whole.
 func (r *LiveReader) sayReady(at Position) {
 	data := append(strconv.AppendUint([]byte(`{"seq":`), at.Sequence, 10), '}')
-	r.pending = append(r.pending, LiveMessage{LiveReady, at, data})
+	r.pending = append(r.pending, LiveMessage{wire.LiveKindReady, at, data})
 	r.ready = 0
 }
 
@@ -273,7 +313,7 @@ func (r *LiveReader) send() error {
 		for _, f := range r.frames {
 			data, ok := r.frame(s, f)
 			if shown = ok; ok {
-				r.pending = append(r.pending, LiveMessage{LiveFrame, f.Position, data})
+				r.pending = append(r.pending, LiveMessage{wire.LiveKindFrame, f.Position, data})
 			}
 			if r.ready > 0 && f.Sequence >= r.ready {
 				r.sayReady(f.Position)
@@ -282,7 +322,7 @@ func (r *LiveReader) send() error {
 		}
 	})
 	if last := r.frames[len(r.frames)-1]; err == nil && !shown {
-		r.pending = append(r.pending, LiveMessage{Kind: LiveAt, Position: last.Position})
+		r.pending = append(r.pending, LiveMessage{Kind: wire.LiveKindAt, Position: last.Position})
 	}
 	return err
 }
@@ -301,9 +341,13 @@ func (r *LiveReader) seeing(see func(*sight)) (err error) {
 	return err
 }
 
-// shows reports whether the caller may see a change, and its filter selects it.
-func (r *LiveReader) shows(s *sight, l *liveChange) bool {
-	return (l.every || s.sees(l.project)) && r.filter.passes(l)
+// shows reports whether the caller may see a change, and its filter selects it; left says that the object is no longer
+// among those that the filter selects.
+func (r *LiveReader) shows(s *sight, l *liveChange) (shows, left bool) {
+	if !l.every && !s.sees(l.project) {
+		return false, false
+	}
+	return r.filter.passes(l)
 }
 
 // frame encodes what a reader is shown of a frame; false if that is nothing.
@@ -317,13 +361,14 @@ func (r *LiveReader) frame(s *sight, f *liveFrame) ([]byte, bool) {
 	data = append(data, `,"changes":[`...)
 	changes := 0
 	for i := range f.changes {
-		if !r.shows(s, &f.changes[i]) {
+		shows, left := r.shows(s, &f.changes[i])
+		if !shows {
 			continue
 		}
 		if changes++; changes > 1 {
 			data = append(data, ',')
 		}
-		data = r.appendChange(data, s, &f.changes[i])
+		data = r.appendChange(data, s, &f.changes[i], left)
 	}
 	_, by, _ := projections.SessionOfSource(f.event.Source)
 	whole := sees && len(r.filter.Kinds) == 0 && r.filter.Task == "" &&
@@ -345,10 +390,13 @@ func eventText(s *sight, f *liveFrame) []byte {
 	return text
 }
 
-// appendChange appends a view, or it without what the caller may not see.
-func (r *LiveReader) appendChange(data []byte, s *sight, l *liveChange) []byte {
+// appendChange appends a view, or it without what the caller may not see; null if the object left the filter.
+func (r *LiveReader) appendChange(data []byte, s *sight, l *liveChange, left bool) []byte {
 	value := l.whole
-	if l.open != nil {
+	switch {
+	case left:
+		value = []byte("null")
+	case l.open != nil:
 		may := r.caller.seesEnvOf(l.owner)
 		if l.mail {
 			may = s.readsMailOf(l.owner)

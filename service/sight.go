@@ -11,14 +11,14 @@ import (
 // WatchFilter selects the content of a watch; everything that the caller may see if it is empty.
 type WatchFilter struct {
 	// Project selects what happens in this project.
-	Project string `query:"project" doc:"only this project"`
+	Project string
 	// Session selects what this session did, and what changed it, its timeline, its questions or the items it holds.
-	Session string `query:"session" doc:"only this session"`
+	Session string
 	// Task selects what concerns this task: its view, its items and questions, its timeline, and the sessions that have
 	// it.
-	Task string `query:"task" doc:"only this task"`
+	Task string
 	// Kinds selects changes of these kinds, and drops events without any.
-	Kinds []projections.Kind `query:"kinds" doc:"only changes of these kinds"`
+	Kinds []projections.Kind
 }
 
 // sight determines what a caller sees of each commit, on one state.

@@ -140,9 +140,8 @@ func (s *Service) mayWatch(c *Caller, filter WatchFilter) (err error) {
 	return err
 }
 
-// watchRow is the row that permits a watch. No interface offers that yet: the row "watch" is planned, and until then
-// the row for asking what changed applies.
-const watchRow = "since"
+// watchRow is the row that permits a watch.
+const watchRow = "watch"
 
 func (v View) permitWatch(project string) error {
 	if err := v.Permit(watchRow, ""); err != nil {
