@@ -213,7 +213,7 @@ func TestRouteDecidesWhatACallIs(t *testing.T) {
 			switch {
 			case long[route]:
 				want = "server-streams"
-			case route == "/api/inbox": // nothing needs anybody
+			case route == "/api/inbox", route == "/api/live": // nothing needs anybody
 				want = "server-waits"
 			}
 			if got := over(w.send(http.MethodGet, route+"?wait=1s", adminToken, "")); got != want {

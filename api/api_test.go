@@ -185,6 +185,13 @@ func build(t *testing.T, change func(*setup)) *world {
 	if change != nil {
 		change(&config)
 	}
+	told := config.serving
+	config.serving = func(served *service.Service) {
+		runViews(t, served)
+		if told != nil {
+			told(served)
+		}
+	}
 	h, err := config.open()
 	if err != nil {
 		t.Fatal(err)
@@ -198,6 +205,20 @@ func build(t *testing.T, change func(*setup)) *world {
 		leases:  config.Leases,
 		api:     h,
 	}
+}
+
+// runViews runs the live views for the time of a test.
+func runViews(t *testing.T, served *service.Service) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		served.Views.Run(ctx)
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
 }
 
 // direct is a transport without a network: the handler runs in the caller's goroutine.
@@ -270,6 +291,9 @@ func (w *world) send(method, path, token, body string, header ...string) reply {
 	var reader io.Reader
 	if body != "" {
 		reader = strings.NewReader(body)
+	}
+	if strings.HasPrefix(path, "/api/live") && !strings.Contains(path, "follow=") { // it would not end
+		path += map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + "follow=false"
 	}
 	req, err := http.NewRequestWithContext(w.Context(), method, w.url+path, reader)
 	if err != nil {

@@ -19,6 +19,7 @@ var plainQueries = map[string]service.Query{
 	"GET /api/backup":                 "backup",
 	"GET /api/blobs/{digest}":         "blob",
 	"GET /api/clock":                  "clock",
+	"GET /api/live":                   "live",
 	"GET /api/manifests/schema":       "manifest-schema",
 	"GET /api/sessions/{id}/manifest": "session-manifest",
 }

@@ -22,6 +22,7 @@ var whole = map[string]string{
 	"/api/commands/{id}":            "no list",
 	"/api/inbox":                    "what needs a person; each kind is bounded",
 	"/api/inbox/count":              "no list",
+	"/api/live":                     "all views, in parts; then what happens",
 	"/api/manifests/schema":         "a document",
 	"/api/sessions/{id}":            "older clients get its timeline with it",
 	"/api/sessions/{id}/credential": "one secret",

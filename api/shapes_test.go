@@ -26,6 +26,7 @@ var asItIs = map[string]string{
 	"GET /api/audit/export":             "lines of events",
 	"GET /api/backup":                   "an archive",
 	"GET /api/blobs/{digest}":           "a text",
+	"GET /api/live":                     "server-sent events, with types of service/wire as their data",
 	"GET /api/manifests/schema":         "a JSON Schema",
 	"GET /api/sessions/{id}/manifest":   "a manifest",
 	"POST /api/manifests/generate":      "a manifest",

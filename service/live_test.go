@@ -171,14 +171,16 @@ func TestLiveReaderIsCutOff(t *testing.T) {
 		story.step(r)
 	}
 	project := story.projects[0]
+	story.task = w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
+	story.session = w.make(w.admin(), "session:spawn", `{"project":"`+project+`","taskIds":["`+story.task+`"]}`)
 	for _, filter := range []WatchFilter{
 		{},
 		{Project: project},
 		{Kinds: []projections.Kind{projections.KindTask, projections.KindQueueItem}},
 		{Project: project, Kinds: []projections.Kind{projections.KindSession}},
-		{Session: story.sessions[0]},
-		{Task: story.tasks[0]},
-		{Project: project, Session: story.sessions[1], Kinds: []projections.Kind{projections.KindTask}},
+		{Session: story.session},
+		{Task: story.task},
+		{Project: project, Session: story.session, Kinds: []projections.Kind{projections.KindTask}},
 	} {
 		client := newLiveClient(t)
 		from := uint64(0)
@@ -278,6 +280,8 @@ type liveStory struct {
 	n                                 int
 	projects, tasks, sessions, inputs []string
 	callers                           map[string]*Caller
+	// session gets tasks and loses them, above all task; it is not killed.
+	session, task string
 }
 
 func newLiveStory(w *world) *liveStory {
@@ -342,6 +346,16 @@ func (s *liveStory) step(r *rand.Rand) {
 		}
 		if r.IntN(15) == 0 && len(s.tasks) > 5 {
 			steps = [][2]string{{"task:delete", fmt.Sprintf(`{"taskId":%q}`, task)}}
+		}
+		if s.session != "" && r.IntN(3) == 0 {
+			steps = [][2]string{
+				{"session:link", fmt.Sprintf(`{"sessionId":%q,"taskId":%q}`, s.session, task)},
+				{"session:unlink", fmt.Sprintf(`{"sessionId":%q,"taskId":%q}`, s.session, task)},
+				{"session:link", fmt.Sprintf(`{"sessionId":%q,"taskId":%q}`, s.session, s.task)},
+				{"session:unlink", fmt.Sprintf(`{"sessionId":%q,"taskId":%q}`, s.session, s.task)},
+				{"task:update", fmt.Sprintf(`{"taskId":%q,"title":"T %d"}`, s.task, s.n)},
+				{"task:reopen", fmt.Sprintf(`{"taskId":%q,"reason":"r","force":true}`, s.task)},
+			}
 		}
 		step := steps[r.IntN(len(steps))]
 		id, body = step[0], step[1]

@@ -91,9 +91,18 @@ func (s *Service) Live(ctx context.Context, c *Caller, in *wire.LiveFilter) (*Li
 		leave:   func() { s.Views.leave(); leave() },
 	}
 	r.good, r.done = s.WhileGood(ctx, c)
-	err = s.checkPosition(ctx, after)
+	if in.After == wire.LiveAfterNow {
+		head := uint64(0)
+		s.Handler.View(func(state *projections.State) { head = state.Head().Sequence })
+		after, err = s.positionAt(ctx, head)
+		r.at = after
+	} else {
+		err = s.checkPosition(ctx, after)
+	}
 	if restart := new(RestartError); after.Sequence == 0 || errors.As(err, &restart) {
 		err = r.beginSnapshot(ctx)
+	} else if err == nil { // so that the reader knows that it continues
+		r.pending = append(r.pending, LiveMessage{Kind: wire.LiveKindAt, Position: r.at})
 	}
 	if err != nil {
 		r.Close()
@@ -122,7 +131,9 @@ func liveAsked(in *wire.LiveFilter) (filter WatchFilter, after Position, err err
 	if in.Follow != "" && in.Follow != "true" && in.Follow != "false" {
 		return filter, after, Invalid("/follow", "follow is true or false, not '%s'", safetext.Printable(in.Follow))
 	}
-	after, err = ParsePosition(in.After)
+	if in.After != wire.LiveAfterNow {
+		after, err = ParsePosition(in.After)
+	}
 	return filter, after, err
 }
 
@@ -205,6 +216,7 @@ func (r *LiveReader) part() error {
 		bytes += len(item.whole)
 	}
 	l.mu.RUnlock()
+	r.caller.chargeSteps(len(items))
 	data := strconv.AppendUint([]byte(`{"seq":`), r.at.Sequence, 10)
 	data = append(data, `,"items":[`...)
 	shown := 0
@@ -311,6 +323,7 @@ func (r *LiveReader) send() error {
 	shown := false
 	err := r.seeing(func(s *sight) {
 		for _, f := range r.frames {
+			r.caller.chargeSteps(1 + len(f.changes))
 			data, ok := r.frame(s, f)
 			if shown = ok; ok {
 				r.pending = append(r.pending, LiveMessage{wire.LiveKindFrame, f.Position, data})

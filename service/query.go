@@ -50,6 +50,7 @@ var queryRules = map[Query]queryRule{
 	"input-get":             {rows: []string{"input:list", "whoami"}, afterEnd: true},
 	"inbox":                 {rows: one("inbox"), inPages: true},
 	"inbox-count":           {rows: one("inbox")},
+	"live":                  {rows: one("watch")},
 	"since":                 {rows: one("since"), readsLog: true},
 	"why":                   {rows: one("why")},
 	"template-list":         {rows: one("template:list")},

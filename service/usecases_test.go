@@ -6,6 +6,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -82,6 +83,18 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 	},
 	"Verify": func(ctx context.Context, s *stage, c *Caller) error {
 		_, err := s.Verify(ctx, c, "")
+		return err
+	},
+	"Live": func(ctx context.Context, s *stage, c *Caller) error {
+		ctx, cancel := context.WithCancel(ctx)
+		var all sync.WaitGroup
+		all.Go(func() { s.Views.Run(ctx) })
+		defer all.Wait()
+		defer cancel()
+		r, err := s.Live(ctx, c, &wire.LiveFilter{})
+		if err == nil {
+			r.Close()
+		}
 		return err
 	},
 	"Watch": func(ctx context.Context, s *stage, c *Caller) error {

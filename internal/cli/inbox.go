@@ -54,6 +54,7 @@ which it shows. It also ends with the process that started it.`,
 	waitTimeout(cmd, &c.timeout)
 	bindQuery(cmd, &c.filter, ownWord{"kind", string(inboxSetAside)})
 	a.ListFlags(cmd)
+	a.WatchFlag(cmd)
 	return Tell(cmd, "inbox", "wait timeout")
 }
 

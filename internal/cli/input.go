@@ -43,6 +43,7 @@ func newInputList(a *Run) *cobra.Command {
 	projectFlag(cmd, &c.filter.ProjectID)
 	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
+	a.WatchFlag(cmd, "input")
 	return Tell(cmd, "input:list", "status", "session")
 }
 

@@ -34,6 +34,7 @@ func newProjectList(a *Run) *cobra.Command {
 	}
 	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
+	a.WatchFlag(cmd, "project")
 	return Tell(cmd, "project:list")
 }
 

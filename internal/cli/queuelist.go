@@ -147,6 +147,7 @@ func newQueueList(a *Run) *cobra.Command {
 	queueFlags(cmd, &c.o)
 	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
+	a.WatchFlag(cmd, "queue", "queue_item")
 	return Tell(cmd, "queue:list", "status", "limit")
 }
 
@@ -214,6 +215,7 @@ func newQueueStatus(a *Run) *cobra.Command {
 	}
 	projectFlag(cmd, &c.project)
 	a.ListFlags(cmd)
+	a.WatchFlag(cmd, "queue", "queue_item")
 	return Tell(cmd, "queue:status")
 }
 

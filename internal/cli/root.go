@@ -203,6 +203,7 @@ func nouns() []Noun {
 		{"queue", newQueue},
 		{"inbox", newInbox},
 		{"input", newInput},
+		{"watch", newWatch},
 		{"since", newSince},
 		{"why", newWhy},
 		{"token", newToken},

@@ -60,6 +60,7 @@ func newSessionList(a *Run) *cobra.Command {
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those that your session spawned")
 	Exclude(cmd, "mine", "spawned-by")
 	a.ListFlags(cmd)
+	a.WatchFlag(cmd, "session", "queue_item")
 	return Tell(cmd, "session:list", "mine", "active", "status", "task")
 }
 

@@ -56,6 +56,7 @@ func newTaskList(a *Run) *cobra.Command {
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those of your session")
 	Exclude(cmd, "mine", "session")
 	a.ListFlags(cmd)
+	a.WatchFlag(cmd, "task")
 	return Tell(cmd, "task:list", "status", "parent")
 }
 

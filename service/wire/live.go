@@ -18,13 +18,16 @@ const (
 	LiveKindAt = "at"
 )
 
+// LiveAfterNow is the position of the log's end: only what happens from then on is shown.
+const LiveAfterNow = "now"
+
 // LiveFilter selects what the live views show: everything that the caller may see if it is empty.
 type LiveFilter struct {
 	ProjectID string `query:"project" doc:"only this project"`
 	Session   string `query:"session" doc:"only what this session did, and what changed it, its questions or its items"`
 	Task      string `query:"task" doc:"only what concerns this task: its view, items, questions and timeline, and its sessions"`
 	Kinds     string `query:"kinds" doc:"only changes of these kinds, separated by commas"`
-	After     string `query:"after" doc:"continue after this position, as Last-Event-ID does"`
+	After     string `query:"after" doc:"continue after this position, as Last-Event-ID does; now shows only what happens from now on"`
 	Follow    string `query:"follow" doc:"false ends the answer when the reader has the views of now"`
 }
 

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/service/wire"
+)
+
+// watchPause is the time from a change to the list that shows it, so that many changes are shown together.
+const watchPause = 200 * time.Millisecond
+
+// clearScreen moves to the top of a terminal and clears it.
+const clearScreen = "\x1b[H\x1b[2J"
+
+// WatchFlag adds --watch to a command that lists: it then shows its list again whenever it changes. kinds are the kinds
+// of views that the list is made from; none for all.
+func (a *Run) WatchFlag(cmd *cobra.Command, kinds ...string) {
+	on := false
+	cmd.Flags().BoolVar(&on, "watch", false, "show the list again whenever it changes, until Ctrl-C")
+	list := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !on {
+			return list(cmd, args)
+		}
+		w := &listWatch{Run: a, list: func() error { return list(cmd, args) }}
+		w.filter = wire.LiveFilter{Kinds: strings.Join(kinds, ","), After: wire.LiveAfterNow}
+		return Running(func(ctx context.Context, _ []string) error { return w.run(ctx) })(cmd, args)
+	}
+}
+
+// listWatch shows a list whenever it changes.
+type listWatch struct {
+	*Run
+	list   func() error
+	filter wire.LiveFilter
+	last   string
+	shown  bool
+}
+
+func (w *listWatch) run(ctx context.Context) error {
+	if w.format == "json" || w.JSON && w.format != "jsonl" {
+		return failure.Usage("--watch shows the list several times, and no single document").
+			WithNext("use -o jsonl")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	changed, ended := make(chan struct{}, 1), make(chan error, 1)
+	server, err := w.Connect(ctx) // the two use the same client
+	if err != nil {
+		cancel()
+		return err
+	}
+	beside := *w.Run // which notes for itself where the server is
+	go func() {
+		ended <- follow(ctx, &beside, server, w.filter, func(client.LiveMessage) error {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+			return nil
+		})
+	}()
+	for {
+		select {
+		case err = <-ended:
+			cancel()
+			return err
+		case <-changed:
+			err = w.show()
+		}
+		if err != nil && !serverAway(err) {
+			cancel()
+			<-ended
+			return err
+		}
+		select {
+		case <-time.After(watchPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// show runs the list and prints what it shows, if that is not what it showed last: on a terminal in its place,
+// elsewhere below it.
+func (w *listWatch) show() error {
+	screen := w.onScreen()
+	stdout, stderr := w.Stdout, w.Stderr
+	var list, notes bytes.Buffer
+	w.Stdout, w.Stderr, w.Screen = &list, &notes, screen
+	err := w.list()
+	w.Stdout, w.Stderr = stdout, stderr
+	text := list.String() + notes.String()
+	if err != nil || w.shown && text == w.last {
+		return err
+	}
+	before := ""
+	switch {
+	case screen != nil:
+		before = clearScreen
+	case w.shown && !w.asData():
+		before = "\n"
+	}
+	w.last, w.shown = text, true
+	w.write([]byte(before + list.String()))
+	_, _ = w.Stderr.Write(notes.Bytes())
+	return w.broken
+}
