@@ -66,10 +66,10 @@ func (w *liveWriter) next(ctx context.Context, reader *service.LiveReader) error
 	w.buffer = w.buffer[:0]
 	switch {
 	case err == nil && message.Kind == wire.LiveKindAt:
-		w.buffer = appendField(w.buffer, "id", message.Position.String())
+		w.buffer = appendField(w.buffer, "id", message.String())
 	case err == nil:
 		if message.Position != (service.Position{}) {
-			w.buffer = appendField(w.buffer, "id", message.Position.String())
+			w.buffer = appendField(w.buffer, "id", message.String())
 		}
 		w.buffer = appendField(w.buffer, "event", message.Kind)
 		w.buffer = append(append(append(w.buffer, "data: "...), message.Data...), '\n')

@@ -76,9 +76,13 @@ func TestChangedViewsOfNames(t *testing.T) {
 	f := follow(t, project(), task("t1"), spawn("w", "t1"),
 		by(admin, &events.QueueCreated{Queue: "q", MaxAttempts: 3}),
 		by(admin, &events.QueueItemPushed{Queue: "q", TaskID: "t1"}),
-		by(worker, &events.QueueItemStarted{Queue: "q", TaskID: "t1", SessionID: "w", Attempt: 1}),
+		started("w", "q", "t1", 1),
 		by(worker, &events.SessionReported{
-			SessionID: "w", Kind: events.ReportNeedsInput, Message: "Which?", InputID: "i", TaskIDs: []string{"t1"},
+			SessionID: "w",
+			Kind:      events.ReportNeedsInput,
+			Message:   "Which?",
+			InputID:   "i",
+			TaskIDs:   []string{"t1"},
 		}),
 		by(admin, &events.SessionUpdated{SessionID: "w", Name: new("Renamed")}),
 	)
@@ -88,7 +92,9 @@ func TestChangedViewsOfNames(t *testing.T) {
 	f.has(KindQueueItem, "p/q/t1", "title", `"Retitled"`)
 	f.has(KindInput, "i", "taskTitles", `["Retitled"]`)
 	f.goOn(by(worker, &events.SessionNoted{
-		SessionID: "w", Type: TypeExited, Data: json.RawMessage(`{"command":"sh","exitCode":3}`),
+		SessionID: "w",
+		Type:      TypeExited,
+		Data:      json.RawMessage(`{"command":"sh","exitCode":3}`),
 	}))
 	f.has(KindSession, "w", "exitCode", "3")
 	f.goOn(by(worker, &events.SessionReported{SessionID: "w", Kind: events.ReportProgress, Message: "Back"}))
@@ -100,7 +106,10 @@ func TestChangedViewsOfNames(t *testing.T) {
 func TestChangedViewsOfAnEnd(t *testing.T) {
 	says := func(source, session string, kind events.ReportKind) given {
 		return by(source, &events.SessionReported{
-			SessionID: session, Kind: kind, Message: "m", TaskIDs: []string{"t1"},
+			SessionID: session,
+			Kind:      kind,
+			Message:   "m",
+			TaskIDs:   []string{"t1"},
 		})
 	}
 	f := follow(t, project(), task("top"), taskBelow("top", "t1"), spawn("w", "t1"), spawn("w2", "t1"),

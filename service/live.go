@@ -225,8 +225,8 @@ func (l *Live) leave() {
 // errNotKept says that the next frame of a reader is not kept any more.
 var errNotKept = errors.New("the next frame is not kept any more")
 
-// from appends kept frames from a sequence on, at most most. If there are none yet, it returns what is closed when there
-// is news.
+// from appends kept frames from a sequence on, at most most. If there are none yet, it returns what is closed when
+// there is news.
 func (l *Live) from(sequence uint64, to []*liveFrame, most int) ([]*liveFrame, <-chan struct{}, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

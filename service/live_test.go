@@ -41,20 +41,14 @@ func newLiveClient(t *testing.T) *liveClient {
 	return &liveClient{t: t, views: map[string]string{}, events: map[uint64]string{}}
 }
 
-type liveItem struct {
-	Kind  string          `json:"kind"`
-	ID    string          `json:"id"`
-	Value json.RawMessage `json:"value"`
-}
-
 // take takes a message.
 func (c *liveClient) take(m LiveMessage) {
 	c.t.Helper()
 	var body struct {
 		Seq     uint64          `json:"seq"`
-		Items   []liveItem      `json:"items"`
+		Items   []wire.LiveView `json:"items"`
 		Event   json.RawMessage `json:"event"`
-		Changes []liveItem      `json:"changes"`
+		Changes []wire.LiveView `json:"changes"`
 	}
 	if len(m.Data) > 0 {
 		if err := json.Unmarshal(m.Data, &body); err != nil {
@@ -342,7 +336,8 @@ func (s *liveStory) step(r *rand.Rand) {
 				[2]string{"session:delete", fmt.Sprintf(`{"sessionId":%q}`, session)})
 		}
 		if len(s.inputs) > 0 {
-			steps = append(steps, [2]string{"input:answer", fmt.Sprintf(`{"inputId":%q,"answer":"a"}`, pick(r, s.inputs))})
+			answer := fmt.Sprintf(`{"inputId":%q,"answer":"a"}`, pick(r, s.inputs))
+			steps = append(steps, [2]string{"input:answer", answer})
 		}
 		if r.IntN(15) == 0 && len(s.tasks) > 5 {
 			steps = [][2]string{{"task:delete", fmt.Sprintf(`{"taskId":%q}`, task)}}

@@ -53,6 +53,7 @@ ends with Ctrl-C.`,
 	ValueName(cmd, "task", "<taskId>")
 	ValueName(cmd, "kinds", "<kinds>")
 	ValueName(cmd, "after", "<sequence>")
+	Complete(cmd, "kinds", wire.LiveFilter{}.KindNames()...)
 	return Tell(cmd, "watch", "session", "task")
 }
 

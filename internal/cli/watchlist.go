@@ -76,7 +76,7 @@ func (w *listWatch) run(ctx context.Context) error {
 		}
 		if err != nil && !serverAway(err) {
 			cancel()
-			<-ended
+			_ = <-ended
 			return err
 		}
 		select {

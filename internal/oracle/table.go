@@ -258,8 +258,8 @@ var (
 	}
 )
 
-// planned are the rows without a command yet, as docs/contract.md, "Permissions", lists them. Since version 3 of the rules
-// they are in no list; earlier versions gave them to orchestrators.
+// planned are the rows without a command yet, as docs/contract.md, "Permissions", lists them. Since version 3 of the
+// rules they are in no list; earlier versions gave them to orchestrators.
 var planned = []string{
 	"session:resume", "events", "runner:enroll", "runner:list", "runner:revoke", "session:claim",
 	"session:exited", "session:usage", "sandbox:blocked", "preflight:failed", "limit:reached",
@@ -289,7 +289,7 @@ func (c *trial) defaultList(letter string) []string {
 		return slices.DeleteFunc(list, c.isPlanned)
 	}
 	list = slices.DeleteFunc(list, func(id string) bool {
-		return slices.Contains(sinceThird, id) || slices.Contains(sinceFourth, id) || id == "session:message" && letter != "O"
+		return slices.Contains(slices.Concat(sinceThird, sinceFourth), id) || id == "session:message" && letter != "O"
 	})
 	if letter == "O" {
 		list = append(list, "session:resume", "watch", "events")

@@ -52,15 +52,15 @@ type LiveView struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// LivePart is a part of the views at the beginning. Some may be newer already; the frames up to the next [LivePoint] then
-// show them again.
+// LivePart is a part of the views at the beginning. Some may be newer already; the frames up to the next [LivePoint]
+// then show them again.
 type LivePart struct {
 	Seq   uint64     `json:"seq"`
 	Items []LiveView `json:"items"`
 }
 
-// LiveFrame is an event with the views that it changed. The event is absent if it belongs to a project that the caller may
-// not see.
+// LiveFrame is an event with the views that it changed. The event is absent if it belongs to a project that the caller
+// may not see.
 type LiveFrame struct {
 	Seq     uint64          `json:"seq"`
 	Event   json.RawMessage `json:"event,omitempty"`

@@ -405,6 +405,11 @@ var usages = []usage{
 		description: "Delete a template; built-in ones cannot be deleted",
 	},
 	{
+		id:          "watch",
+		syntax:      "watch [--session <sessionId>] [--task <taskId>]",
+		description: "Show what happens, as it happens",
+	},
+	{
 		id:          "since",
 		syntax:      "since [<sequence|time>]",
 		description: "Show what changed since a sequence number, a time or 10m ago; what needs you comes first",
