@@ -167,7 +167,7 @@ func inViews(t *testing.T, view string) string {
 	if err := json.Unmarshal([]byte(view), &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, added := range []string{"lastHeard", "env", "hostname", "platform", "timeline"} {
+	for _, added := range []string{"lastHeard", "env", "hostname", "platform", "timeline", "events", "metadata"} {
 		delete(fields, added)
 	}
 	again, err := json.Marshal(fields)
