@@ -56,6 +56,29 @@ func (s *State) Leads(above string, x *Session) bool {
 	return x != nil && x.SpawnedBy != "" && (x.SpawnedBy == above || s.Succeeds(above, x.SpawnedBy))
 }
 
+// Leader returns the orchestrator at work that leads a session: the one that spawned it, or the one that succeeds that;
+// "" if there is none.
+func (s *State) Leader(x *Session) string {
+	above := s.SessionEver(x.SpawnedBy)
+	if above == nil || above.Active() && !above.Deleted {
+		return x.SpawnedBy
+	}
+	s.lookedThrough(len(above.TaskIDs))
+	for _, task := range above.TaskIDs {
+		t := s.Task(task)
+		if t == nil {
+			continue
+		}
+		s.lookedThrough(len(t.SessionIDs))
+		for _, id := range slices.Backward(t.SessionIDs) {
+			if y := s.Session(id); y != nil && y.Active() && s.Succeeds(id, above.ID) {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
 // LedBelow reports whether another session leads this one, or one above it.
 func (s *State) LedBelow(id, above string) bool {
 	for x := s.SessionEver(id); x != nil && x.SpawnedBy != ""; x = s.SessionEver(x.SpawnedBy) {
