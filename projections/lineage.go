@@ -56,21 +56,20 @@ func (s *State) Leads(above string, x *Session) bool {
 	return x != nil && x.SpawnedBy != "" && (x.SpawnedBy == above || s.Succeeds(above, x.SpawnedBy))
 }
 
-// Leader returns the orchestrator at work that leads a session: the one that spawned it, or the one that succeeds that;
-// "" if there is none.
+// Leader returns the orchestrator at work that leads a session: the one that spawned it, or one of the newest sessions
+// of that one's first tasks that succeeds it; "" if there is none.
 func (s *State) Leader(x *Session) string {
 	above := s.SessionEver(x.SpawnedBy)
 	if above == nil || above.Active() && !above.Deleted {
 		return x.SpawnedBy
 	}
-	s.lookedThrough(len(above.TaskIDs))
-	for _, task := range above.TaskIDs {
+	for _, task := range above.TaskIDs[:min(len(above.TaskIDs), mostSucceeded)] {
 		t := s.Task(task)
 		if t == nil {
 			continue
 		}
-		s.lookedThrough(len(t.SessionIDs))
-		for _, id := range slices.Backward(t.SessionIDs) {
+		for _, id := range slices.Backward(t.SessionIDs[max(0, len(t.SessionIDs)-workedLooked):]) {
+			s.work(1)
 			if y := s.Session(id); y != nil && y.Active() && s.Succeeds(id, above.ID) {
 				return id
 			}

@@ -159,12 +159,17 @@ func TestSpawnLikeAnotherByItsManifest(t *testing.T) {
 func TestSpawnLikeAnotherJoinsItsTeam(t *testing.T) {
 	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
 	task, team := w.team()
-	if x := w.spawned(w.admin(), `{"like":"`+team.id+`","taskIds":["`+task+`"]}`); x.SpawnedBy != team.orchestrator.By.Name {
-		t.Errorf("it is spawned by %q, want %q", x.SpawnedBy, team.orchestrator.By.Name)
+	like := `{"like":"` + team.id + `","taskIds":["` + task + `"]}`
+	if by := w.spawned(w.admin(), like).SpawnedBy; by != team.orchestrator.By.Name {
+		t.Errorf("it is spawned by %q, want %q", by, team.orchestrator.By.Name)
 	}
 	w.do(w.admin(), "session:kill", `{"sessionId":"`+team.orchestrator.By.Name+`"}`)
-	if x := w.spawned(w.admin(), `{"like":"`+team.id+`","taskIds":["`+task+`"]}`); x.SpawnedBy != team.another.By.Name {
-		t.Errorf("it is spawned by %q, want the successor %q", x.SpawnedBy, team.another.By.Name)
+	if by := w.spawned(w.admin(), like).SpawnedBy; by != team.another.By.Name {
+		t.Errorf("it is spawned by %q, want the successor %q", by, team.another.By.Name)
+	}
+	told := w.do(team.worker, "session:message", `{"text":"Which branch?"}`).Data.(*events.SessionMessaged)
+	if told.SessionID != team.another.By.Name {
+		t.Errorf("its parent is %q, want the successor %q", told.SessionID, team.another.By.Name)
 	}
 }
 
