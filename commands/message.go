@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"strings"
 
 	"maestro/events"
@@ -198,7 +199,8 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 		return nil, notFound("Session", c.By.Name)
 	}
 	if id == "" {
-		if id = caller.SpawnedBy; id == "" {
+		// the one that spawned it, or that one's successor
+		if id = cmp.Or(s.Leader(caller), caller.SpawnedBy); id == "" {
 			return nil, notAllowed(x.ID(), "a session may write only to the session that spawned it",
 				"ask the user with `"+spelled["report:needs-input"]+"`", "No session spawned session '%s'", caller.ID)
 		}

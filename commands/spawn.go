@@ -44,6 +44,8 @@ type SpawnSession struct {
 	OnlyQueue string `json:"-"`
 	// Stated are the options in the manifest that the request names.
 	Stated *events.AgentOptions `json:"-"`
+	// asked is nil if nothing was added to it since.
+	asked *askedSpawn
 	// Strict is the opposite of Force, for versions of the rules before 3: they refuse only if it is set.
 	Strict    bool   `json:"-"`
 	Queue     string `json:"queue,omitempty" doc:"queue strategy: where it pulls from; if absent, its own, or without tasks the project's only one"`

@@ -9,10 +9,10 @@ import (
 )
 
 // Resolved returns the spawn with what it takes from the session that it is to be like: role, strategy, commands and
-// options, as far as it does not give them itself. The tasks are its own. The context of that session, which was
-// written for it, is taken by those only who may read it.
+// options, as far as it does not give them itself. The tasks are its own. Of the options, those in the manifest of that
+// session come first: see [SpawnSession.WithOptions].
 func (x *SpawnSession) Resolved(s *projections.State, by Actor) (*SpawnSession, error) {
-	if x.Like == "" {
+	if x.Like == "" || x.asked != nil && x.asked.resolved {
 		return x, nil
 	}
 	if err := ValidID("/like", x.Like); err != nil {
@@ -30,30 +30,84 @@ func (x *SpawnSession) Resolved(s *projections.State, by Actor) (*SpawnSession, 
 		refusal.Next = "leave out role, or like"
 		return nil, refusal
 	}
-	spawn := *x
-	spawn.Like, spawn.Project, spawn.Role = "", like.ProjectID, like.Role
+	has := events.AgentOptions{}
+	if like.Options != nil {
+		has = *like.Options
+	}
+	spawn := x.WithOptions(like.Model, like.Agent, like.Skills, like.Timeout(), has)
+	spawn.asked.resolved = true
+	spawn.Project, spawn.Role = like.ProjectID, like.Role
 	if x.Strategy == "" {
 		spawn.takeStrategy(s, like)
 	}
-	if x.Allowed == nil {
+	given := spawn.asked.PermissionMode
+	if x.Allowed == nil && (given == "" || given == has.PermissionMode || !readsOnly(like)) {
 		spawn.Allowed = allowedLike(s, by, like, RoleSetOf(spawn.Role, spawn.Strategy))
 	}
-	setAbsent(&spawn.Model, like.Model)
-	setAbsent(&spawn.Agent, like.Agent)
-	setAbsent(&spawn.Timeout, like.Timeout())
-	if like.Options != nil {
-		spawn.AgentOptions = optionsOr(x.AgentOptions, *like.Options)
-		if id := spawn.TemplateID; x.TemplateID == "" && !slices.Contains(OwnTemplates(), id) && s.Template(id) == nil {
-			spawn.TemplateID = ""
-		}
+	if id := spawn.TemplateID; spawn.asked.TemplateID == "" && !slices.Contains(OwnTemplates(), id) &&
+		s.Template(id) == nil {
+		spawn.TemplateID = ""
 	}
-	if x.Skills == nil {
-		spawn.Skills = like.Skills
-	}
-	if x.Context == nil && (by.Kind != ActorSession || by.Name == like.SpawnedBy) {
+	if x.Context == nil && mayPassOn(s, by, like) {
 		spawn.Context = like.Context
 	}
-	return &spawn, nil
+	if x.SpawnedBy == "" && by.Kind == ActorUser {
+		spawn.SpawnedBy = s.Leader(like)
+	}
+	return spawn, nil
+}
+
+// WithOptions returns the spawn with these options where it gives none. A request is the same whatever it took, so the
+// request hash covers it as it was asked.
+func (x *SpawnSession) WithOptions(
+	model, agent string, skills []string, timeout int64, options events.AgentOptions,
+) *SpawnSession {
+	spawn := *x
+	if x.asked == nil {
+		spawn.asked = &askedSpawn{SpawnSession: x}
+	} else {
+		asked := *x.asked
+		spawn.asked = &asked
+	}
+	setAbsent(&spawn.Model, model)
+	setAbsent(&spawn.Agent, agent)
+	setAbsent(&spawn.Timeout, timeout)
+	spawn.AgentOptions = optionsOr(x.AgentOptions, options)
+	if x.Skills == nil {
+		spawn.Skills = skills
+	}
+	return &spawn
+}
+
+// askedSpawn is a spawn as it was asked for.
+type askedSpawn struct {
+	*SpawnSession
+	// resolved says that everything was taken from the other session.
+	resolved bool
+}
+
+// Asked implements the interface of commands that are completed after they were asked for.
+func (x *SpawnSession) Asked() Command {
+	if x.asked != nil {
+		return x.asked.SpawnSession
+	}
+	return x
+}
+
+// readsOnly reports whether a session was given the list of commands of a worker that reads only.
+func readsOnly(x *projections.Session) bool {
+	return x.Permissions != nil && x.Permissions.Explicit && x.Role == events.RoleWorker &&
+		slices.Equal(x.Permissions.Commands, ReadOnlyCommands(x.Strategy))
+}
+
+// mayPassOn reports whether the caller may read what was written for a session when it was spawned.
+func mayPassOn(s *projections.State, by Actor, like *projections.Session) bool {
+	if by.Kind != ActorSession {
+		return true
+	}
+	spawner := s.Session(by.Name)
+	return by.Name == like.SpawnedBy && spawner != nil && spawner.Permissions != nil &&
+		slices.Contains(spawner.Permissions.Commands, "manifest:show")
 }
 
 // project is the one that a spawn names, or its caller's, or that of the session that it is to be like.

@@ -25,7 +25,7 @@ func nextOfOpen(s *projections.State, c Call, t *projections.Task) string {
 				"is told the reason, and what was said last"
 		default:
 			return "it is open, and " + string(item.Status) + " in queue " + item.Queue + ": let the user queue it " +
-				"again"
+				"again, or give it to a session of its own with `" + s.SpawnFor(t) + "`"
 		}
 	}
 	for _, id := range t.SessionIDs[max(0, len(t.SessionIDs)-belowNamed):] {

@@ -225,13 +225,14 @@ func leftUnread(s *projections.State, session *projections.Session) []Warning {
 		many, them = "1 message", "it"
 	}
 	after := "whoever takes over its tasks is shown " + them
+	successor := ", which only a session spawned as its successor is shown"
 	switch {
 	case unnamed == unread:
-		after = "nobody else is shown " + them + ", because no task is named"
+		after = "only a session that is spawned as its successor is shown " + them + ", because no task is named"
 	case unnamed == 1:
-		after += ", except 1 that names no task"
+		after += ", except 1 that names no task" + successor
 	case unnamed > 1:
-		after += ", except " + strconv.Itoa(unnamed) + " that name no task"
+		after += ", except " + strconv.Itoa(unnamed) + " that name no task" + successor
 	}
 	return []Warning{{
 		Text:     sessionNamed(session) + " has not read " + many + ": " + after,

@@ -263,6 +263,9 @@ func validRequest(r Request) error {
 // hashOf returns the request hash of a command. It covers the command's fields as JSON, so that white space and order
 // do not matter.
 func hashOf(command commands.Command) (events.RequestHash, error) {
+	if completed, ok := command.(interface{ Asked() commands.Command }); ok {
+		command = completed.Asked()
+	}
 	text, err := json.Marshal(command)
 	if err != nil {
 		return events.RequestHash{}, &commands.Refusal{

@@ -125,6 +125,7 @@ func (f fact) describe(index int) Entry {
 			SessionID: d.SessionID,
 			What:      "Answered",
 			Message:   d.Answer,
+			InputID:   d.InputID,
 		}
 		if index < len(d.TaskIDs) {
 			e.TaskID = d.TaskIDs[index]
@@ -250,6 +251,7 @@ func describeReport(d *events.SessionReported, index int) Entry {
 		Type:      reportType(d.Kind),
 		SessionID: d.SessionID,
 		Message:   d.Message,
+		InputID:   d.InputID,
 		Blob:      d.Blobs["message"],
 		Late:      d.Late,
 	}

@@ -372,7 +372,7 @@ func (b *inbox) stranded(q *Queue, gone string) {
 				Queue:     q.Name,
 				What:      b.nameOf(q.SessionID),
 				Message:   "items wait in its queue, and it is " + gone,
-				Next:      []string{SpawnForQueue(q.ProjectID, q.Name)},
+				Next:      []string{b.spawnFor(q, q.SessionID)},
 			}
 		})
 	}))

@@ -247,7 +247,7 @@ func TestInbox(t *testing.T) {
 				"spawn --strategy queue --queue w --project p"},
 		},
 		{"stranded by a loss", queued(lost("w")), []string{
-			"unstarted w/ at 4: Name of w: it was spawned, has reported and begun nothing, and is not heard → " +
+			"unstarted w/ at 4: Name of w: it was spawned, and nobody has started an agent in it → " +
 				"maestro session exec w -- " +
 				"<command>, or maestro session kill w",
 			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is lost → maestro session " +

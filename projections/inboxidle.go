@@ -23,7 +23,7 @@ func (b *inbox) unserved(q *Queue) {
 				Queue:   q.Name,
 				What:    q.Name,
 				Message: items + " can be started, and no session works in the queue",
-				Next:    []string{SpawnForQueue(q.ProjectID, q.Name)},
+				Next:    []string{b.spawnFor(q, b.Item(q.ProjectID, q.Name, first).SessionID)},
 			}
 		})
 	}))

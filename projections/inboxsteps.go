@@ -24,16 +24,18 @@ func (b *inbox) complete(t *Task) string {
 }
 
 // SpawnFor returns the command that gives a task to a new session, which is like the last one that had it.
-func (s *State) SpawnFor(t *Task) string { return spawnLike(s.lastSession(t)) + " --task-ids " + t.ID }
+func (s *State) SpawnFor(t *Task) string {
+	return s.spawnLike(s.lastSession(t)) + " --task-ids " + t.ID
+}
 
 // spawnLike begins the command that spawns a session like another, nil for a worker. It names no queue: the new session
 // is given tasks.
-func spawnLike(x *Session) string {
+func (s *State) spawnLike(x *Session) string {
 	spawn := "maestro session spawn"
 	switch {
 	case x == nil:
 		return spawn
-	case x.isSpecial():
+	case s.isSpecial(x):
 		return spawn + " --like " + x.ID
 	}
 	if x.Role == events.RoleOrchestrator {
@@ -47,15 +49,23 @@ func spawnLike(x *Session) string {
 	return spawn
 }
 
-// isSpecial reports whether a session was given more than its role and its strategy.
-func (x *Session) isSpecial() bool {
+// isSpecial reports whether a session was given more than its role and its strategy, or belongs to a team.
+func (s *State) isSpecial(x *Session) bool {
 	return x.Permissions != nil && x.Permissions.Explicit || x.Options != nil || x.Model != "" || x.Agent != "" ||
-		len(x.Skills) > 0 || len(x.Context) > 0 || x.Deadline > 0
+		len(x.Skills) > 0 || len(x.Context) > 0 || x.Deadline > 0 || x.OwnManifest || s.Leader(x) != ""
 }
 
 // SpawnForQueue returns the command that spawns a session for the items of a queue.
 func SpawnForQueue(project, queue string) string {
 	return "maestro session spawn --strategy queue --queue " + queue + " --project " + project
+}
+
+// spawnFor returns the command that spawns a session for the items of a queue, like the one that pulled from it.
+func (b *inbox) spawnFor(q *Queue, before string) string {
+	if x := b.Session(before); x != nil && x.Queue == q.Name && b.isSpecial(x) {
+		return b.spawnLike(x)
+	}
+	return SpawnForQueue(q.ProjectID, q.Name)
 }
 
 // LastRole returns the role of the last session that had a task, a worker's if none had it.

@@ -256,7 +256,7 @@ func (b *inbox) silent(x *Session) {
 				item.Next = []string{b.killAndSucceed(x), exec}
 			}
 		case InboxUnstarted:
-			item.Message = "it was spawned, has reported and begun nothing, and is not heard"
+			item.Message = "it was spawned, and nobody has started an agent in it"
 			item.Next = []string{exec, kill}
 		default:
 			item.Message = "nothing has been heard from it; it goes on when it is heard again"

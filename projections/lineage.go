@@ -56,6 +56,28 @@ func (s *State) Leads(above string, x *Session) bool {
 	return x != nil && x.SpawnedBy != "" && (x.SpawnedBy == above || s.Succeeds(above, x.SpawnedBy))
 }
 
+// Leader returns the orchestrator at work that leads a session: the one that spawned it, or one of the newest sessions
+// of that one's first tasks that succeeds it; "" if there is none.
+func (s *State) Leader(x *Session) string {
+	above := s.SessionEver(x.SpawnedBy)
+	if above == nil || above.Active() && !above.Deleted {
+		return x.SpawnedBy
+	}
+	for _, task := range above.TaskIDs[:min(len(above.TaskIDs), mostSucceeded)] {
+		t := s.Task(task)
+		if t == nil {
+			continue
+		}
+		for _, id := range slices.Backward(t.SessionIDs[max(0, len(t.SessionIDs)-workedLooked):]) {
+			s.work(1)
+			if y := s.Session(id); y != nil && y.Active() && s.Succeeds(id, above.ID) {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
 // LedBelow reports whether another session leads this one, or one above it.
 func (s *State) LedBelow(id, above string) bool {
 	for x := s.SessionEver(id); x != nil && x.SpawnedBy != ""; x = s.SessionEver(x.SpawnedBy) {

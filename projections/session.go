@@ -57,6 +57,8 @@ type SessionFields struct {
 	Metadata       json.RawMessage `json:",omitempty"`
 	Env            map[string]string
 	ManifestDigest string
+	// OwnManifest says that somebody wrote its manifest: what is in it is not in the state.
+	OwnManifest bool `json:",omitempty"`
 	// Generation is part of the session's secret: raising it revokes the secret.
 	Generation int
 	// Cause is the event that created it, Gone the one that ended it, or that marked it lost.
@@ -317,6 +319,7 @@ func (s *State) sessionRegistered(f fact, d *events.SessionRegistered) error {
 			Metadata:       c.Metadata,
 			AgentID:        c.AgentID,
 			ManifestDigest: d.ManifestDigest,
+			OwnManifest:    d.ManifestDigest != "",
 		}}, nil)
 	}
 	if s.Session(d.SessionID) == nil {
@@ -341,6 +344,7 @@ func (s *State) sessionUpdated(f fact, d *events.SessionUpdated) error {
 			fields.Unlinked = s.unlinkedWithout(fields.Unlinked, *d.TaskIDs...)
 		}
 		set(&fields.ManifestDigest, d.ManifestDigest)
+		fields.OwnManifest = fields.OwnManifest || d.ManifestDigest != nil
 		if d.Env != nil {
 			s.work(uint64(len(x.Env) + len(d.Env)))
 			env := maps.Clone(x.Env)

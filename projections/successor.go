@@ -20,12 +20,12 @@ func (s *State) Successor(x *Session) string {
 func (s *State) SuccessorFor(x *Session) (line string, works bool) {
 	switch {
 	case x.Strategy != events.StrategyQueue || x.Queue == "":
-	case x.isSpecial():
-		return spawnLike(x), true
+	case s.isSpecial(x):
+		return s.spawnLike(x), true
 	default:
 		return SpawnForQueue(x.ProjectID, x.Queue), true
 	}
-	next := spawnLike(x)
+	next := s.spawnLike(x)
 	named := x.TaskIDs[:min(len(x.TaskIDs), mostSucceeded)]
 	together := make(map[string]bool, len(named))
 	for _, id := range named {

@@ -18,6 +18,8 @@ type Entry struct {
 	// Type is progress, task_completed, task_blocked, error, needs_input, task_status_changed, session_started, …
 	Type   string
 	Source string
+	// InputID is the question that it asks or answers, "" for none.
+	InputID string `json:",omitempty"`
 	// SessionID and TaskID name the timelines that have it, unless it is Apart; "" for none.
 	SessionID, TaskID string
 	// What describes the event, "" if there is only somebody's text. No code interprets it.

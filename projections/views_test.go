@@ -1866,11 +1866,11 @@ func TestReportsAreData(t *testing.T) {
 		by(admin, &events.SessionKilled{SessionID: "w", Status: events.SessionStopped, Reason: "slow"}),
 	)
 	want := []SessionMessage{
-		{Kind: "progress", TaskIDs: []string{"t1"}, Text: "begun"},
-		{Kind: "blocked", Text: "no key"},
-		{Kind: SessionMessageMail, TaskIDs: []string{"t1"}, Text: "take mine"},
-		{Kind: "complete", TaskIDs: []string{"t1", "t2"}, Text: "both", Blob: "sha256-1"},
-		{Kind: SessionMessageReopened, TaskIDs: []string{"t1"}, Text: "red"},
+		{Kind: "progress", TaskIDs: []string{"t1"}, Text: "begun", From: worker},
+		{Kind: "blocked", Text: "no key", From: worker},
+		{Kind: SessionMessageMail, TaskIDs: []string{"t1"}, Text: "take mine", From: admin},
+		{Kind: "complete", TaskIDs: []string{"t1", "t2"}, Text: "both", From: worker, Blob: "sha256-1"},
+		{Kind: SessionMessageReopened, TaskIDs: []string{"t1"}, Text: "red", From: admin},
 	}
 	w := s.SessionEver("w")
 	for most := range len(want) + 2 {
@@ -1903,7 +1903,12 @@ func TestReportsAreData(t *testing.T) {
 
 	s = stateOf(t, project(), task("t1"), pulls("x", "x", "t1"), started("x", "x", "t1", 1),
 		failed("x", "x", "t1", "red"))
-	wordOf := []SessionMessage{{Kind: SessionMessageFailed, TaskIDs: []string{"t1"}, Text: "red"}}
+	wordOf := []SessionMessage{{
+		Kind:    SessionMessageFailed,
+		TaskIDs: []string{"t1"},
+		Text:    "red",
+		From:    "/projects/p/sessions/x",
+	}}
 	if got := s.Session("x").SessionMessages(newestFirst(sessionEntries(s, "x")), 9); !reflect.DeepEqual(got, wordOf) {
 		t.Errorf("of a queue: %+v", got)
 	}

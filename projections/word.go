@@ -66,6 +66,8 @@ type SessionMessage struct {
 	Kind    SessionMessageKind
 	TaskIDs []string
 	Text    string
+	// From is the source of the event, InputID the question that it asks or answers, "" for none.
+	From, InputID string
 	// Blob is the digest of the whole text, if Text is only its beginning.
 	Blob string
 	// Late says that it was delivered after the session's end, when it was too late for anybody to act on.
@@ -102,10 +104,12 @@ func (x *Session) newestWords(newest iter.Seq[*Entry], most int) (words []Sessio
 				break
 			}
 			words = append(words, SessionMessage{
-				Kind: kind,
-				Text: e.Message,
-				Blob: e.Blob,
-				Late: e.Late,
+				Kind:    kind,
+				Text:    e.Message,
+				From:    e.Source,
+				InputID: e.InputID,
+				Blob:    e.Blob,
+				Late:    e.Late,
 			})
 			sequences = append(sequences, e.Sequence)
 			last = e.Sequence

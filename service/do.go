@@ -161,7 +161,7 @@ func (s *Service) read(ctx context.Context, c *Caller, a Call) (commands.Command
 	case *commands.DeleteTask:
 		x.Whole = true
 	case *commands.SpawnSession:
-		spawn, err := s.resolved(ctx, c, x)
+		spawn, err := s.spawnLike(ctx, c, x)
 		if err == nil {
 			err = s.chooseQueue(ctx, c, spawn)
 		}
@@ -171,27 +171,6 @@ func (s *Service) read(ctx context.Context, c *Caller, a Call) (commands.Command
 		return spawn, nil
 	}
 	return command, nil
-}
-
-// resolved gives a spawn what it takes from the session that it is to be like. One that its caller may not order is
-// left to the decision, which refuses it.
-func (s *Service) resolved(
-	ctx context.Context, c *Caller, x *commands.SpawnSession,
-) (spawn *commands.SpawnSession, err error) {
-	if x.Like == "" {
-		return x, nil
-	}
-	err = s.work(ctx, c, func(v View) (err error) {
-		project := cmpOr(x.Project, c.By.Project)
-		if like := v.Session(x.Like); like != nil {
-			project = cmpOr(project, like.ProjectID)
-		}
-		if spawn = x; v.Permit(x.ID(), project) == nil {
-			spawn, err = x.Resolved(v.State, c.By)
-		}
-		return err
-	})
-	return spawn, err
 }
 
 // decide checks a command against the quotas, passes it to the Handler, and does what follows from the answer.

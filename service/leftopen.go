@@ -81,7 +81,7 @@ func (v View) nextOfLeft(session string, tasks []string) string {
 		return "if " + which + " done, you can still report that: `maestro report complete \"<summary>\" --task " +
 			strings.Join(done, ",") + "`"
 	case itself && reports:
-		return "what you reported of them stands: whoever gave them to you decides what comes next"
+		return "what you reported about them stands: whoever gave them to you decides what comes next"
 	case completes && len(done) > 0:
 		return "if " + which + " done, run `maestro task complete " + strings.Join(done, " ") + "`"
 	case completes && v.Permit("inbox", by.Project) == nil:

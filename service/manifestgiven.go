@@ -207,8 +207,9 @@ func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.Spawn
 	}
 	x.Role, x.Strategy, x.TaskIDs, x.Allowed = m.Role, m.Axes().Strategy, m.TaskIDs(), listOf(m)
 	x.Model, x.Agent, x.Skills, x.Timeout = m.Session.Model, m.Session.Agent, m.Skills, m.Session.Timeout
-	stated := m.Options()
-	x.Stated = &stated
+	if stated := m.Options(); stated != (events.AgentOptions{}) {
+		x.Stated = &stated
+	}
 	if x.Project == "" && c.By.Kind == commands.ActorUser && len(m.Tasks) > 0 {
 		x.Project = m.Tasks[0].ProjectID
 	}

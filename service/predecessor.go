@@ -3,7 +3,9 @@ package service
 import (
 	"iter"
 	"slices"
+	"strings"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
@@ -160,9 +162,15 @@ func (x *predecessor) manifest() *manifest.Predecessor {
 		}
 	}
 	for _, word := range x.SessionMessages(newest, predecessorWords) {
+		from := ""
+		if word.Kind.IsTold() {
+			from = teller(word.From)
+		}
 		told.Words = append(told.Words, manifest.Word{
 			Kind:    string(word.Kind),
 			Told:    word.Kind.IsTold(),
+			From:    from,
+			InputID: word.InputID,
 			TaskIDs: word.TaskIDs,
 			Text:    safetext.Shorten(word.Text, predecessorBytes),
 			Cut:     word.Blob != "" || len(word.Text) > predecessorBytes,
@@ -170,4 +178,17 @@ func (x *predecessor) manifest() *manifest.Predecessor {
 		})
 	}
 	return told
+}
+
+// teller returns a short name for the source of an event: a session's id, or user and the name of a token other than
+// the admin's.
+func teller(source string) string {
+	if _, session, ok := projections.SessionOfSource(source); ok {
+		return session
+	}
+	user, _ := projections.UserOfSource(source)
+	if user == commands.AdminName {
+		return "user"
+	}
+	return strings.TrimSpace("user " + user)
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/projections"
 	"maestro/workers/manifest"
 )
 
@@ -79,6 +81,95 @@ func TestSpawnLikeAnother(t *testing.T) {
 		`{"like":"`+first.SessionID+`","taskIds":["`+elsewhere+`"]}`, "elsewhere")
 	if !errors.As(err, &unknown) || unknown.Code != commands.CodeNotFound || unknown.Missing.Kind != "Session" {
 		t.Errorf("like a session of another project: %v", err)
+	}
+}
+
+// A retry of a spawn like another gets its answer, whatever became of the other session.
+func TestSpawnLikeAnotherAgain(t *testing.T) {
+	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
+	task, _ := w.team()
+	project := w.projectOf(task)
+	first := w.spawned(w.admin(), `{"project":"`+project+`","strategy":"queue","permissionMode":"readOnly"}`)
+	body := `{"like":"` + first.SessionID + `","project":"` + project + `"}`
+	done, err := w.try(w.admin(), "session:spawn", body, "once")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []string{"session:kill", "session:delete"} {
+		w.do(w.admin(), change, `{"sessionId":"`+first.SessionID+`"}`)
+		again, err := w.try(w.admin(), "session:spawn", body, "once")
+		if err != nil || !again.Retried || again.Sequence != done.Sequence || again.Token == "" {
+			t.Errorf("after %s: %+v %v", change, again, err)
+		}
+	}
+	if _, err := w.try(w.admin(), "session:spawn", body, "another"); err == nil {
+		t.Error("a session is like one that was deleted")
+	}
+}
+
+// The options come from the manifest that counts now, whoever wrote it.
+func TestSpawnLikeAnotherByItsManifest(t *testing.T) {
+	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
+	task, _ := w.team()
+	project := w.projectOf(task)
+	session := w.do(w.admin(), "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"model":"opus"}`)
+	_, id := session.Data.Aggregate()
+	content, _, err := w.SessionManifest(w.Context(), w.admin(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := func(from, to string) string {
+		t.Helper()
+		changed := strings.Replace(string(content), from, to, 1)
+		if changed == string(content) {
+			t.Fatalf("the manifest has no %s: %s", from, content)
+		}
+		stored, err := w.StoreManifest(w.Context(), w.admin(), []byte(changed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stored.Digest
+	}
+	like := func(id string) events.SessionSpawned {
+		t.Helper()
+		return w.spawned(w.admin(), `{"like":"`+id+`","taskIds":["`+task+`"]}`)
+	}
+	if x := like(id); x.Options != nil || x.Model != "opus" {
+		t.Errorf("a session like one with defaults has %+v and %q", x.Options, x.Model)
+	}
+	w.do(w.admin(), "session:update", `{"sessionId":"`+id+`","manifestDigest":"`+
+		store(`"model": "opus"`, `"maxTurns": 9, "model": "haiku"`)+`"}`)
+	if x := like(id); x.Options == nil || x.Options.MaxTurns != 9 || x.Model != "haiku" {
+		t.Errorf("after another manifest, a session like it has %+v and %q", x.Options, x.Model)
+	}
+	own := w.do(w.admin(), "session:register", `{"sessionId":"sess_own","create":true,"manifestDigest":"`+
+		store(`"acceptEdits"`, `"interactive"`)+`"}`)
+	_, registered := own.Data.Aggregate()
+	if x := like(registered); x.Options == nil || x.Options.PermissionMode != "interactive" || x.Model != "opus" {
+		t.Errorf("like a registered one it has %+v and %q", x.Options, x.Model)
+	}
+	var step string
+	w.Handler.View(func(s *projections.State) { step = s.Successor(s.Session(registered)) })
+	if !strings.Contains(step, "--like "+registered) {
+		t.Errorf("its successor is spawned by %s", step)
+	}
+}
+
+// A worker's successor belongs to the team of the orchestrator that leads it.
+func TestSpawnLikeAnotherJoinsItsTeam(t *testing.T) {
+	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
+	task, team := w.team()
+	like := `{"like":"` + team.id + `","taskIds":["` + task + `"]}`
+	if by := w.spawned(w.admin(), like).SpawnedBy; by != team.orchestrator.By.Name {
+		t.Errorf("it is spawned by %q, want %q", by, team.orchestrator.By.Name)
+	}
+	w.do(w.admin(), "session:kill", `{"sessionId":"`+team.orchestrator.By.Name+`"}`)
+	if by := w.spawned(w.admin(), like).SpawnedBy; by != team.another.By.Name {
+		t.Errorf("it is spawned by %q, want the successor %q", by, team.another.By.Name)
+	}
+	told := w.do(team.worker, "session:message", `{"text":"Which branch?"}`).Data.(*events.SessionMessaged)
+	if told.SessionID != team.another.By.Name {
+		t.Errorf("its parent is %q, want the successor %q", told.SessionID, team.another.By.Name)
 	}
 }
 

@@ -180,7 +180,7 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		if ready := v.firstStartable(below); ready != nil && may("session:spawn") {
 			lists := ""
 			if may("task:list") {
-				lists = "; `maestro task list --ready` lists all that can be started"
+				lists = "; `maestro task list --ready` lists all that can be started, also those of others"
 			}
 			return belowGoal(below, more) + "nobody has " + ready.ID + ": `" + v.SpawnFor(ready) +
 				"` starts a session for it" + lists
@@ -225,6 +225,8 @@ func (v View) nextAtEnd(x *projections.Session, tasks []wire.OwnTask) string {
 	switch i := slices.IndexFunc(tasks, cancelled); {
 	case i < 0 && len(tasks) == 0 && len(x.Unlinked) > 0:
 		said = "you have no task any more"
+	case i < 0 && len(tasks) == 0 && len(x.TaskIDs) > 0:
+		said = "your tasks were deleted"
 	case i < 0:
 	case len(tasks) == 1:
 		said = "task " + tasks[i].ID + " is cancelled, so nobody needs work on it"

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"iter"
-	"sort"
 
 	"maestro/projections"
 	"maestro/service/wire"
@@ -52,6 +51,8 @@ func (s *Service) SessionWorkflow(ctx context.Context, c *Caller, in *wire.Sessi
 				Kind:      word.Kind,
 				Text:      word.Text,
 				TaskIDs:   word.TaskIDs,
+				From:      word.From,
+				InputID:   word.InputID,
 				Cut:       word.Cut,
 			})
 		}
@@ -63,29 +64,34 @@ func (s *Service) SessionWorkflow(ctx context.Context, c *Caller, in *wire.Sessi
 	return w, nil
 }
 
-// saidBefore returns the part of a session's timeline that its mail which it has not received does not follow; nil if
-// there is no such session.
+// saidBefore returns what a session said and was told, without the mail that it has not received; nil if there is no
+// such session.
 func (v View) saidBefore(id string) *predecessor {
 	x := v.Session(id)
 	if x == nil {
 		return nil
 	}
-	timeline := v.SessionTimeline(id)
-	if unread := v.Undelivered(id); len(unread) > 0 {
-		first := uint64(0)
-		if message := x.Message(unread[0]); message != nil {
-			first = message.Sequence
-		} else if asked := v.Input(unread[0]); asked != nil {
-			first = asked.AnsweredSequence
+	unread := map[uint64]bool{}
+	for _, message := range x.Mail {
+		unread[message.Sequence] = true
+	}
+	for _, mail := range v.Undelivered(id) {
+		if asked := v.Input(mail); asked != nil {
+			unread[asked.AnsweredSequence] = true
 		}
-		timeline = timeline[:sort.Search(len(timeline), func(i int) bool { return timeline[i].Sequence() >= first })]
 	}
 	reader := v.entryReader()
 	return &predecessor{
 		Session:  x,
-		timeline: timeline,
+		timeline: v.SessionTimeline(id),
 		newest: func(timeline projections.Timeline) iter.Seq[*projections.Entry] {
-			return reader.backward(timeline, id)
+			return func(yield func(*projections.Entry) bool) {
+				for e := range reader.backward(timeline, id) {
+					if !unread[e.Sequence] && !yield(e) {
+						return
+					}
+				}
+			}
 		},
 	}
 }

@@ -104,7 +104,10 @@ func (v *listValue) Set(text string) error {
 	}
 	v.used = true
 	if v.each() {
-		v.put(append(items, text))
+		if strings.TrimSpace(text) != "" { // alone it means none
+			items = append(items, text)
+		}
+		v.put(items)
 		return nil
 	}
 	var read []string

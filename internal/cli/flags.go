@@ -14,9 +14,9 @@ import (
 	"maestro/internal/safetext"
 )
 
-// mayBeEmpty are the flags whose empty value has a meaning: a field without a value, or the plan's own name. An empty
-// value of any other flag is refused: it comes from an unset variable in a script, and differs from no flag. `token
-// create --expires "$TTL"` would create a token that never expires.
+// mayBeEmpty are the flags whose empty value has a meaning for a command that changes an object: a field without a
+// value. An empty value of any other flag is refused: it comes from an unset variable in a script, and differs from no
+// flag. `token create --expires "$TTL"` would create a token that never expires.
 var mayBeEmpty = []string{
 	"agent", "agent-id", "criteria", "data", "depends-on", "description", "env", "labels", "metadata", "model",
 	"prompt", "skills", "task-ids", "working-dir",
@@ -47,7 +47,8 @@ func checkFlag(cmd *cobra.Command, flag *pflag.Flag) error {
 		return &ranError{failure.Usage("--%s takes one value, not %q", flag.Name, value).
 			WithNext("run the command once for each of them")}
 	}
-	if isEmpty(flag) && !slices.Contains(mayBeEmpty, flag.Name) && flag.Annotations[emptyMeans] == nil {
+	changes := (cmd.Name() == "update" || cmd.Name() == "edit") && slices.Contains(mayBeEmpty, flag.Name)
+	if isEmpty(flag) && !changes && flag.Annotations[emptyMeans] == nil {
 		return &ranError{failure.Usage("--%s is empty", flag.Name).WithNext("leave the flag out, or give it a value")}
 	}
 	if words := flag.Annotations[choices]; words != nil && !slices.Contains(words, flag.Value.String()) {

@@ -133,6 +133,8 @@ func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (p
 			Kind:    word.Kind,
 			Told:    word.IsTold(),
 			TaskIDs: word.TaskIDs,
+			From:    word.From,
+			InputID: word.InputID,
 			Text:    word.Text,
 			Cut:     word.Cut,
 		})

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	"maestro/api/client"
+	"maestro/internal/failure"
 	"maestro/service/wire"
 )
 
@@ -20,6 +22,11 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 		if text, err = textOf(c.Stdin, false); err != nil {
 			return err
 		}
+	}
+	if strings.TrimSpace(text) == "" {
+		return failure.Usage("text is required").
+			WithWhy("the given text is empty, perhaps because a variable is not set").
+			WithNext("see `maestro session message --help`")
 	}
 	c.body.Text, c.body.Project = text, project
 	answer, err := c.sendWith(ctx, c.body.ID(), &c.body, client.Options{Key: c.key, All: true})

@@ -105,8 +105,11 @@ type WorkWord struct {
 	// Kind is that of a report, "failed", [WordSkipped], [WordReopened], [WordAnswer] or [WordMessage].
 	Kind string `json:"kind"`
 	Text string `json:"text"`
-	// TaskIDs are what it is about, of a session's own words.
+	// TaskIDs are what it is about, From who told it, and InputID the question that it asks or answers, of a session's
+	// own words.
 	TaskIDs []string `json:"taskIds,omitempty"`
+	From    string   `json:"from,omitempty"`
+	InputID string   `json:"inputId,omitempty"`
 	// Cut says that Text is truncated.
 	Cut bool `json:"cut,omitempty"`
 	// Rejected says that it reported the task as completed, and that the task was reopened after that.

@@ -27,11 +27,15 @@ type Predecessor struct {
 // that it was delivered after the session's end.
 type Word struct {
 	// SessionID is "" for the predecessor.
-	SessionID string   `json:"sessionId,omitempty"`
-	Kind      string   `json:"kind"`
-	Told      bool     `json:"told,omitempty"`
-	TaskIDs   []string `json:"taskIds,omitempty"`
-	Text      string   `json:"text"`
-	Cut       bool     `json:"cut,omitempty"`
-	Late      bool     `json:"late,omitempty"`
+	SessionID string `json:"sessionId,omitempty"`
+	Kind      string `json:"kind"`
+	Told      bool   `json:"told,omitempty"`
+	// From says who told it: a session's id, or user and the name of a token other than the admin's. InputID is the
+	// question that it asks or answers.
+	From    string   `json:"from,omitempty"`
+	InputID string   `json:"inputId,omitempty"`
+	TaskIDs []string `json:"taskIds,omitempty"`
+	Text    string   `json:"text"`
+	Cut     bool     `json:"cut,omitempty"`
+	Late    bool     `json:"late,omitempty"`
 }

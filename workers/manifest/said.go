@@ -18,12 +18,21 @@ func Said(command any) (m Manifest) {
 	return m
 }
 
-// Options returns how the manifest's agent is run.
+// Options returns how the manifest's agent is run, where that is not the default.
 func (m *Manifest) Options() (options events.AgentOptions) {
-	for _, field := range inBoth(&options, m) {
+	chosen := *m
+	chosen.Session.dropDefaults()
+	for _, field := range inBoth(&options, &chosen) {
 		field.said.Set(field.here.Convert(field.said.Type()))
 	}
 	return options
+}
+
+// Model returns the model of the manifest's agent, "" for the default one.
+func (m *Manifest) Model() string {
+	session := m.Session
+	session.dropDefaults()
+	return session.Model
 }
 
 // Otherwise returns the first field in which a command contradicts the manifest, and the manifest's value; "" if there
@@ -91,6 +100,16 @@ func (s *Session) setDefaults() {
 	for i := range v.NumField() {
 		if otherwise, ok := v.Type().Field(i).Tag.Lookup("default"); ok && v.Field(i).IsZero() {
 			v.Field(i).SetString(otherwise)
+		}
+	}
+}
+
+// dropDefaults empties every field that has the value of its default tag.
+func (s *Session) dropDefaults() {
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		if otherwise, ok := v.Type().Field(i).Tag.Lookup("default"); ok && v.Field(i).String() == otherwise {
+			v.Field(i).SetZero()
 		}
 	}
 }

@@ -262,7 +262,8 @@ func (w *xmlWriter) words(words []manifest.Word) {
 			element = "told"
 		}
 		w.text(element, word.Text, slices.Concat(
-			some("session", word.SessionID), some("kind", word.Kind), some("tasks", strings.Join(word.TaskIDs, ",")),
+			some("session", word.SessionID), some("kind", word.Kind), some("from", word.From),
+			some("question", word.InputID), some("tasks", strings.Join(word.TaskIDs, ",")),
 			some("cut", mark(word.Cut)), some("late", mark(word.Late)),
 		)...)
 	}

@@ -23,6 +23,7 @@ var choreSearches = map[string]string{
 	"projections inboxexpensive.go worked ContainsFunc":     "counted; `task-sessions`",
 	"projections inboxquestion.go movedOn SaidBy":           "counted; `task-sessions`",
 	"projections inboxwork.go given Contains":               "counted; `session-tasks`",
+	"projections lineage.go Succeeds ContainsFunc":          "counted; `session-tasks`, of 200 sessions",
 	"projections inboxwork.go given ContainsFunc":           "`task-sessions`",
 	"projections inboxwork.go takenUp Index":                "counted; `task-sessions`",
 	"projections inboxwork.go quarantined ContainsFunc":     "counted; the queues of a task",

@@ -190,6 +190,7 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 	want := map[string][]string{
 		"permissionMode": {
 			"commands/spawn.go",
+			"commands/spawnlike.go", // another mode than the other session's has other commands
 			"events/session.go",
 			"internal/cli/manifest.go",
 			"service/manifestgiven.go", // it decides what a read-only worker may do

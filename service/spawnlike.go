@@ -1,0 +1,76 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/workers/manifest"
+)
+
+// spawnLike gives a spawn what it takes from the session that it is to be like. One that its caller may not order is
+// left to the decision, which refuses it, and so is one that was accepted already, which the decision answers again.
+func (s *Service) spawnLike(
+	ctx context.Context, c *Caller, x *commands.SpawnSession,
+) (spawn *commands.SpawnSession, err error) {
+	if x.Like == "" {
+		return x, nil
+	}
+	decided, digest, workingDir := false, "", ""
+	err = s.work(ctx, c, func(v View) (err error) {
+		project := cmpOr(x.Project, c.By.Project)
+		like := v.Session(x.Like)
+		if like != nil {
+			project = cmpOr(project, like.ProjectID)
+		}
+		decided = v.Permit(x.ID(), project) != nil ||
+			c.Meta.Key != "" && (engine.Request{By: c.By, Command: x, Key: c.Meta.Key}).Known(v.State)
+		if decided {
+			return nil
+		}
+		if _, err = x.Resolved(v.State, c.By); err == nil {
+			digest = like.ManifestDigest
+			if p := v.Project(like.ProjectID); p != nil {
+				workingDir = p.WorkingDir
+			}
+		}
+		return err
+	})
+	if err != nil || decided {
+		return x, err
+	}
+	filled := x
+	if digest != "" {
+		m, err := s.manifestLike(ctx, c, x.Like, digest)
+		if err != nil {
+			return nil, err
+		}
+		options := m.Options()
+		if options.WorkingDirectory == workingDir {
+			options.WorkingDirectory = ""
+		}
+		filled = x.WithOptions(m.Model(), m.Session.Agent, m.Skills, m.Session.Timeout, options)
+	}
+	err = s.work(ctx, c, func(v View) (err error) {
+		spawn, err = filled.Resolved(v.State, c.By)
+		return err
+	})
+	return spawn, err
+}
+
+// manifestLike reads the manifest of a session that another one is to be like.
+func (s *Service) manifestLike(ctx context.Context, c *Caller, session, digest string) (*manifest.Manifest, error) {
+	m, _, err := s.parseManifest(ctx, c, func() ([]byte, error) { return s.readBlob(ctx, digest, c.chargedWork) })
+	var gone *Problem
+	var invalid *manifest.InvalidError
+	if errors.As(err, &invalid) || errors.As(err, &gone) && gone.Kind == KindNotFound {
+		return nil, &commands.Refusal{
+			Code:    commands.CodeConflict,
+			Pointer: "/like",
+			Message: "The manifest of session '" + session + "' cannot be read, so nobody knows what one like it gets",
+			Next:    "spawn a session without --like, and give it its options",
+		}
+	}
+	return m, err
+}
