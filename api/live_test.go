@@ -278,7 +278,10 @@ func TestLiveShowsWhatItsReaderMaySee(t *testing.T) {
 	}
 	w.do(adminToken, "session:kill", `{"sessionId":"`+ownID(w, lead)+`"}`).is(200)
 	select {
-	case <-s.ended:
+	case err := <-s.ended:
+		if err == nil {
+			t.Error("the stream of a killed session ended without an error")
+		}
 	case <-time.After(20 * time.Second):
 		t.Error("the stream goes on after its session was killed")
 	}

@@ -314,6 +314,7 @@ var alternatives = map[string][]string{
 	"project:get":        {"status"},
 	"inbox":              {"input:wait"},
 	"input:list":         {"input:wait"},
+	"watch":              {"since", "input:wait", "status"},
 	"since":              {"task:get", "status"},
 	"why":                {"task:get", "status"},
 	"audit:denials":      {"since", "status"},

@@ -3762,14 +3762,14 @@ func TestReservedSessionsAreOfTheirRules(t *testing.T) {
 	w := newWorld(t)
 	w.h.View(func(s *projections.State) {
 		for _, id := range []string{"parent", "admin", "system", "runner"} {
-			for _, rules := range []string{"1", "2", "3"} {
+			for _, rules := range []string{"1", "2", "3", "4"} {
 				_, err := commands.Decide(s, &commands.RegisterSession{SessionID: id}, commands.Call{
 					By:      commands.Admin(commands.AuthnToken),
 					Project: w.ids["p"],
 					At:      s.At(),
 					Rules:   rules,
 				})
-				if (err != nil) != (rules == "3") {
+				if (err != nil) != (rules >= "3") {
 					t.Errorf("by rules %s, %s: %v", rules, id, err)
 				}
 			}
@@ -3778,12 +3778,13 @@ func TestReservedSessionsAreOfTheirRules(t *testing.T) {
 }
 
 // A session is given only commands that exist. Before version 3 of the rules, it was also given planned commands, and
-// none of the rows that version 3 added: an older log keeps its permissions.
+// none of the rows that version 3 added; version 4 gives out one that was planned before: an older log keeps its
+// permissions.
 func TestListsAreOfTheirRules(t *testing.T) {
 	w := newWorld(t)
 	later := []string{"input:wait", "manifest:show", "manifest:schema", "template:list", "template:get"}
 	w.h.View(func(s *projections.State) {
-		for _, rules := range []string{"1", "2", "3"} {
+		for _, rules := range []string{"1", "2", "3", "4"} {
 			for _, command := range []commands.Command{
 				&commands.SpawnSession{Role: events.RoleOrchestrator, TaskIDs: []string{w.ids["t5"]}},
 				&commands.SpawnSession{
@@ -3811,12 +3812,13 @@ func TestListsAreOfTheirRules(t *testing.T) {
 					t.Fatalf("%T", data)
 				}
 				for _, id := range []string{"session:resume", "watch", "events"} {
-					if slices.Contains(given.Commands, id) != (rules != "3") {
+					exists := id == "watch" && rules == "4"
+					if slices.Contains(given.Commands, id) != (rules < "3" || exists) {
 						t.Errorf("by rules %s, %s was given: %q", rules, command.ID(), given.Commands)
 					}
 				}
 				for _, id := range later {
-					if slices.Contains(given.Commands, id) != (rules == "3" && !given.Explicit) {
+					if slices.Contains(given.Commands, id) != (rules >= "3" && !given.Explicit) {
 						t.Errorf("by rules %s, %s was given: %q", rules, command.ID(), given.Commands)
 					}
 				}

@@ -36,8 +36,8 @@ func newWatch(a *Run) *cobra.Command {
 happened. With -o jsonl, each line is a frame of the live views: the event, and
 the views that it changed.
 
-It shows what happens from now on, or with --after what happened after a
-sequence first. It continues after a restart of the server without a gap, and
+It shows what happens from now on, or with --after-event what happened after
+that event first. It continues after a restart of the server without a gap, and
 ends with Ctrl-C.`,
 		RunE: Running(c.run),
 	}
@@ -48,11 +48,11 @@ ends with Ctrl-C.`,
 	f.StringVar(&c.filter.Task, "task", "", "only this task")
 	f.StringVar(&c.filter.Kinds, "kinds", "", "only changes of these kinds: "+
 		strings.Join(wire.LiveFilter{}.KindNames(), ", "))
-	f.StringVar(&c.filter.After, "after", "", "begin after this sequence")
+	f.StringVar(&c.filter.After, "after-event", "", "begin after this event")
 	ValueName(cmd, "session", "<sessionId>")
 	ValueName(cmd, "task", "<taskId>")
 	ValueName(cmd, "kinds", "<kinds>")
-	ValueName(cmd, "after", "<sequence>")
+	ValueName(cmd, "after-event", "<sequence>")
 	Complete(cmd, "kinds", wire.LiveFilter{}.KindNames()...)
 	return Tell(cmd, "watch", "session", "task")
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -76,14 +77,21 @@ func (w *listWatch) run(ctx context.Context) error {
 		}
 		if err != nil && !serverAway(err) {
 			cancel()
-			_ = <-ended
-			return err
+			return errors.Join(err, whyEnded(<-ended))
 		}
 		select {
 		case <-time.After(watchPause):
 		case <-ctx.Done():
 		}
 	}
+}
+
+// whyEnded returns why the following of a list ended, nil if that was because the list could not be shown.
+func whyEnded(err error) error {
+	if errors.As(err, new(*commandExit)) {
+		return nil
+	}
+	return err
 }
 
 // show runs the list and prints what it shows, if that is not what it showed last: on a terminal in its place,
