@@ -173,11 +173,29 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			item.Message += ": session " + session + " is completed, and nobody says that it is done" + b.farewell(last)
 			item.Next = append([]string{b.complete(t)}, item.Next...)
 		}
+		if reason := b.removedFor(t); reason != "" && ended == nil {
+			item.Message += "; its item, which was removed, was given up before: " + reason
+		}
 		if reason := t.ReopenReason(); reason != "" {
 			item.Message += "; the reason it was reopened: " + reason
 		}
 		return item
 	})
+}
+
+// removedFor returns why the newest item of a task that was removed from its queue had been skipped or had failed; "" if
+// nobody said it.
+func (b *inbox) removedFor(t *Task) string {
+	var last *Item
+	for _, key := range b.itemsOf.get(t.ID) {
+		if item := b.items.get(key); item.Removed && (last == nil || item.CompletedAt > last.CompletedAt) {
+			last = item
+		}
+	}
+	if last == nil {
+		return ""
+	}
+	return last.FailReason
 }
 
 // farewell returns the last words of a session that said as a whole that it is done: they may be about the task.

@@ -111,6 +111,19 @@ func TestUnattendedWork(t *testing.T) {
 		{"skipped, and put back by a user", then(inQueue(moved("t1", events.TaskInProgress),
 			moved("t1", events.TaskTodo))...), nil},
 		{"skipped, and the queue is deleted", then(inQueue(by(admin, &events.QueueDeleted{Queue: "q"}))...), nil},
+		{"skipped with a reason by a session that has it, and the queue is deleted", had(
+			by(admin, &events.QueueCreated{Queue: "q"}), by(admin, &events.QueueItemPushed{Queue: "q", TaskID: "t1"}),
+			killed("w"), pulls("w2", "q"), started("w2", "q", "t1", 1),
+			by("/projects/p/sessions/w2", &events.QueueItemSkipped{
+				Queue:     "q",
+				TaskID:    "t1",
+				SessionID: "w2",
+				Held:      true,
+				Reason:    "no saw",
+			}), by(admin, &events.QueueDeleted{Queue: "q"}), killed("w2")), []string{
+			"unattended w2/t1 at 12: Title of t1: no session works on it: session w2 is stopped; its item, which was " +
+				"removed, was given up before: no saw → " + spawnNext,
+		}},
 		{"skipped in one queue, and it waits in another", then(inQueue(pulls("w3", "w3", "t1"))...), nil},
 		{"cancelled", had(killed("w"), moved("t1", events.TaskCancelled)), nil},
 		{"its session was deleted", had(by(admin, &events.SessionDeleted{SessionID: "w"})), []string{

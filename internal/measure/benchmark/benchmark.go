@@ -40,10 +40,11 @@ type Options struct {
 	Rounds int
 	// Binary is the maestro to time as a command line; "" omits that.
 	Binary string
-	// API returns the server's HTTP handler over a Handler, and the header that authenticates a session.
+	// API returns the server's HTTP handler over a Handler, what runs beside it, and the header that authenticates a
+	// session.
 	API func(
 		h *engine.Handler, b *bus.Bus, project, session string,
-	) (handler http.Handler, authorization string, err error)
+	) (handler http.Handler, beside func(context.Context), authorization string, err error)
 	// Admin is the header that authenticates the user to that handler.
 	Admin string
 	// Size, if above 0, measures what a log of so many events costs, and nothing else.
@@ -59,7 +60,7 @@ func Run(ctx context.Context, o Options) ([]Check, error) {
 	}
 	suites := []func(context.Context, Options, func(Check)) error{
 		durable, units, interval, replay, queues,
-		overHTTP, outside, spawns, listing, commandLine,
+		overHTTP, outside, spawns, listing, live, commandLine,
 	}
 	if o.Size > 0 {
 		suites = []func(context.Context, Options, func(Check)) error{sizes}

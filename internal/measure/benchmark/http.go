@@ -134,6 +134,8 @@ type endpoint struct {
 	server *http.Server
 	client *http.Client
 	runs   int
+	// stop ends what runs beside the server, nil for nothing.
+	stop func()
 	// key begins the keys of the calls.
 	key     string
 	callers int
@@ -158,17 +160,29 @@ func listen(handler http.Handler) (*endpoint, error) {
 
 // serve serves the API of a bench, and returns the header that authenticates its worker.
 func (b *bench) serve(o Options) (e *endpoint, authorization string, err error) {
-	handler, authorization, err := o.API(b.handler, b.bus, b.worker.Project, b.worker.Name)
+	handler, beside, authorization, err := o.API(b.handler, b.bus, b.worker.Project, b.worker.Name)
 	if err != nil {
 		return nil, "", err
 	}
-	e, err = listen(handler)
-	return e, authorization, err
+	if e, err = listen(handler); err != nil {
+		return nil, "", err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		beside(ctx)
+		close(ended)
+	}()
+	e.stop = func() { cancel(); <-ended }
+	return e, authorization, nil
 }
 
 func (e *endpoint) close() {
 	e.client.CloseIdleConnections()
 	_ = e.server.Close()
+	if e.stop != nil {
+		e.stop()
+	}
 }
 
 // post makes n requests, divided among the callers.

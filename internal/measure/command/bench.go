@@ -124,7 +124,9 @@ func report(a *cli.Run, checks []benchmark.Check) error {
 // adminToken is the user's token while the benchmark runs.
 const adminToken = "bench"
 
-func wholeAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, string, error) {
+func wholeAPI(
+	h *engine.Handler, b *bus.Bus, _, session string,
+) (handler http.Handler, beside func(context.Context), authorization string, err error) {
 	keys := service.Keys{AdminToken: []byte(adminToken), ServerKey: []byte("bench")}
 	var limits service.Limits
 	for _, name := range []string{
@@ -132,7 +134,7 @@ func wholeAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, s
 		"project-bytes",
 	} {
 		if err := limits.Set(name + "=0"); err != nil { // one session sends more than its limits allow
-			return nil, "", err
+			return nil, nil, "", err
 		}
 	}
 	served, err := service.New(service.Config{
@@ -145,10 +147,11 @@ func wholeAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, s
 		Platform: runtime.GOOS,
 	})
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
-	handler, err := api.New(api.Config{Service: served, Version: cli.Version()})
-	return handler, "Bearer " + service.SessionToken(keys.ServerKey, session, service.FirstGeneration), err
+	handler, err = api.New(api.Config{Service: served, Version: cli.Version()})
+	authorization = "Bearer " + service.SessionToken(keys.ServerKey, session, service.FirstGeneration)
+	return handler, served.Views.Run, authorization, err
 }
 
 // Baseline runs the benchmark's baseline in place of a command; it reports false for any other arguments.
