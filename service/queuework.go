@@ -33,6 +33,9 @@ func (v View) workOf(item *projections.Item) *wire.Work {
 	w.Description = shortened(w, "description", t.Description, t.Blobs)
 	w.InitialPrompt = shortened(w, "initialPrompt", t.InitialPrompt, t.Blobs)
 	w.Reopened = t.ReopenReason()
+	if t.Status == events.TaskBlocked {
+		w.Blocked = cmpOr(t.StatusReasonText(), "no reason was given")
+	}
 	w.Requeued, w.Skipped = item.Requeued, item.Skipped
 	w.SaidDone = v.saidDone(t)
 	w.Failed = v.saidFailed(t)

@@ -176,6 +176,7 @@ func showWork(a *Run, w *wire.Work) {
 	}
 	a.block("Prompt", w.InitialPrompt)
 	a.block("The task was reopened for this reason", w.Reopened)
+	a.block("The task is blocked for this reason; `maestro input wait` waits until it goes on", w.Blocked)
 	a.block("The item was skipped before for this reason", w.Skipped)
 	a.block("The item was queued again for this reason", w.Requeued)
 	if done := w.SaidDone; done != nil {

@@ -55,6 +55,8 @@ type Work struct {
 	InitialPrompt string   `json:"initialPrompt,omitempty"`
 	// Reopened is why the task was reopened, if it was.
 	Reopened string `json:"reopened,omitempty"`
+	// Blocked is why the task is blocked, if it is.
+	Blocked string `json:"blocked,omitempty"`
 	// Requeued is why the item was queued again, if somebody said it.
 	Requeued string `json:"requeued,omitempty"`
 	// Skipped is why the item was last skipped, if somebody said it.
