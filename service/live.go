@@ -20,11 +20,17 @@ const (
 // liveIdle is how long the views are followed after the last reader left, so that one that reconnects finds them.
 const liveIdle = time.Minute
 
+// liveRest is how often a reader is told its position while what happens shows it nothing: many readers that wait for
+// little should cost little.
+const liveRest = time.Second
+
 // Live follows the log for those who watch its views, with a state of its own: it encodes each frame once, for all
 // readers, and neither it nor they delay a write. It follows only while somebody watches.
 type Live struct {
 	handler *engine.Handler
 	logger  *slog.Logger
+	// rest is the least time between two messages that only tell a reader its position.
+	rest time.Duration
 	// asked tells Run that a reader came.
 	asked chan struct{}
 
@@ -47,6 +53,7 @@ func NewLive(handler *engine.Handler, logger *slog.Logger) *Live {
 	return &Live{
 		handler: handler,
 		logger:  logger,
+		rest:    liveRest,
 		asked:   make(chan struct{}, 1),
 		news:    make(chan struct{}),
 	}

@@ -17,6 +17,7 @@ import (
 // live runs the live views of a world.
 func (w *world) live() {
 	w.Helper()
+	w.Views.rest = 0
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

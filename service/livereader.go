@@ -43,6 +43,10 @@ type LiveReader struct {
 	// keys are the views of the snapshot that were not sent yet; snapshot says that its parts are being sent.
 	keys     []projections.ViewKey
 	snapshot bool
+	// moved says that the position is behind what was sent last, because the frames since showed nothing; movedAt is when
+	// the reader was last told of such a position.
+	moved   bool
+	movedAt time.Time
 	// ready is the sequence at which the snapshot is whole, 0 once that was said.
 	ready uint64
 	// until is the sequence at which the reading ends, if once is set.
@@ -167,6 +171,7 @@ func (r *LiveReader) Next(ctx context.Context) (LiveMessage, error) {
 	r.pending = r.pending[1:]
 	if message.Kind != wire.LiveKindSnapshot {
 		r.at = message.Position
+		r.moved = r.moved && len(r.pending) > 0
 	}
 	return message, nil
 }
@@ -179,11 +184,13 @@ func (r *LiveReader) read(ctx context.Context) error {
 		return r.part()
 	}
 	err := r.nextFrames(ctx)
-	if err != nil {
-		if over := r.caller.EndReason(r.good); over != nil {
-			return over
-		}
+	switch over := r.caller.EndReason(r.good); {
+	case err != nil && over != nil:
+		return over
+	case err != nil:
 		return err
+	case len(r.frames) == 0: // only the position is told
+		return nil
 	}
 	return r.send()
 }
@@ -269,17 +276,31 @@ func (r *LiveReader) nextFrames(ctx context.Context) error {
 			r.endHistory()
 			return nil
 		}
-		if err := r.await(ctx, news); err != nil {
+		if err := r.await(ctx, news); err != nil || len(r.pending) > 0 {
 			return err
 		}
 	}
+}
+
+// tellPosition tells the reader its position, where it continues if it is cut off.
+func (r *LiveReader) tellPosition() {
+	r.moved, r.movedAt = false, time.Now()
+	r.pending = append(r.pending, LiveMessage{Kind: wire.LiveKindAt, Position: r.at})
 }
 
 // await waits for news. A waiting session counts as heard.
 func (r *LiveReader) await(ctx context.Context, news <-chan struct{}) error {
 	hear := time.NewTimer(r.service.hearEvery())
 	defer hear.Stop()
+	var rested <-chan time.Time
+	if r.moved {
+		rest := time.NewTimer(r.service.Views.rest - time.Since(r.movedAt))
+		defer rest.Stop()
+		rested = rest.C
+	}
 	select {
+	case <-rested:
+		r.tellPosition()
 	case <-news:
 	case <-r.good.Done():
 		return r.good.Err()
@@ -335,7 +356,10 @@ func (r *LiveReader) send() error {
 		}
 	})
 	if last := r.frames[len(r.frames)-1]; err == nil && !shown {
-		r.pending = append(r.pending, LiveMessage{Kind: wire.LiveKindAt, Position: last.Position})
+		r.at, r.moved = last.Position, true
+		if time.Since(r.movedAt) >= r.service.Views.rest {
+			r.tellPosition()
+		}
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -97,19 +98,29 @@ func follow(
 			}
 			return each(m)
 		})
-		if err != nil && ctx.Err() == nil && serverAway(err) && !away {
+		if err == nil || ctx.Err() != nil || !comesBack(err) {
+			return false, err
+		}
+		if !away {
 			a.Say("maestro: the server is away; this goes on when it is back\n")
 			away = true
 		}
-		if begun && err != nil && serverAway(err) {
-			err = nil // it is asked again
+		if begun {
+			return false, nil // it is asked again
 		}
-		return false, err
+		return false, &client.ConnectionError{URL: server.Base(), Err: err}
 	})
 	if errors.Is(err, context.Canceled) { // its regular end needs no words
 		return &commandExit{ExitInterrupted}
 	}
 	return err
+}
+
+// comesBack reports whether a server that does not answer may do so later: it is away, or it begins or stops, and says
+// so.
+func comesBack(err error) bool {
+	var said *client.Error
+	return serverAway(err) || errors.As(err, &said) && said.Status == http.StatusServiceUnavailable
 }
 
 // show prints a message.

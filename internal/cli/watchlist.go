@@ -30,7 +30,13 @@ func (a *Run) WatchFlag(cmd *cobra.Command, kinds ...string) {
 		if !on {
 			return list(cmd, args)
 		}
-		w := &listWatch{Run: a, list: func() error { return list(cmd, args) }}
+		w := &listWatch{Run: a, list: func() error {
+			err := list(cmd, args)
+			if ran := (*ranError)(nil); errors.As(err, &ran) {
+				return ran.err
+			}
+			return err
+		}}
 		w.filter = wire.LiveFilter{Kinds: strings.Join(kinds, ","), After: wire.LiveAfterNow}
 		return Running(func(ctx context.Context, _ []string) error { return w.run(ctx) })(cmd, args)
 	}
@@ -75,7 +81,7 @@ func (w *listWatch) run(ctx context.Context) error {
 		case <-changed:
 			err = w.show()
 		}
-		if err != nil && !serverAway(err) {
+		if err != nil && !comesBack(err) {
 			cancel()
 			return errors.Join(err, whyEnded(<-ended))
 		}
