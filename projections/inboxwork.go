@@ -183,8 +183,8 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	})
 }
 
-// removedFor returns why the newest item of a task that was removed from its queue had been skipped or had failed; "" if
-// nobody said it.
+// removedFor returns why the newest item of a task that was removed from its queue had been skipped or had failed; ""
+// if nobody said it.
 func (b *inbox) removedFor(t *Task) string {
 	var last *Item
 	for _, key := range b.itemsOf.get(t.ID) {

@@ -43,8 +43,8 @@ type LiveReader struct {
 	// keys are the views of the snapshot that were not sent yet; snapshot says that its parts are being sent.
 	keys     []projections.ViewKey
 	snapshot bool
-	// moved says that the position is behind what was sent last, because the frames since showed nothing; movedAt is when
-	// the reader was last told of such a position.
+	// moved says that the position is behind what was sent last, because the frames since showed nothing; movedAt is
+	// when the reader was last told of such a position.
 	moved   bool
 	movedAt time.Time
 	// ready is the sequence at which the snapshot is whole, 0 once that was said.

@@ -17,6 +17,7 @@ import (
 	"maestro/bus"
 	"maestro/commands"
 	"maestro/events"
+	"maestro/service/wire"
 )
 
 const (
@@ -145,7 +146,7 @@ func (e *endpoint) reported(ctx context.Context, authorization, key string, body
 	}
 	request.Header.Set("Authorization", authorization)
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Idempotency-Key", key)
+	request.Header.Set(wire.HeaderKey, key)
 	response, err := e.client.Do(request)
 	if err != nil {
 		return 0, err

@@ -91,7 +91,7 @@ func TestBaseline(t *testing.T) {
 
 // The measured handler needs the same configuration as a server's, and knows the session of the benchmark.
 func TestWholeAPIIsMeasured(t *testing.T) {
-	if _, _, err := wholeAPI(nil, nil, "", "s"); err == nil {
+	if _, _, _, err := wholeAPI(nil, nil, "", "s"); err == nil {
 		t.Error("a handler was created from nothing")
 	}
 }
