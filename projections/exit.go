@@ -12,13 +12,17 @@ const TypeExited = "command_exited"
 type Exited struct {
 	Command  string `json:"command"`
 	ExitCode int    `json:"exitCode"`
+	// Others says that another command of the session still ran.
+	Others bool `json:"others,omitempty"`
 }
 
 // newestOf remembers the newest entries of a session that say what became of it.
 func (s *State) newestOf(e *Entry) {
 	switch x := s.sessions.get(e.SessionID); {
 	case e.Type == TypeExited:
-		s.exits.put(e.SessionID, e)
+		if !e.exited().Others {
+			s.exits.put(e.SessionID, e)
+		}
 	case s.exits.get(e.SessionID) == nil:
 	case e.Type == EntryRecovered, x != nil && e.Source == x.Source():
 		s.exits.put(e.SessionID, nil)
@@ -41,12 +45,14 @@ type Loss struct {
 func (s *State) Loss(x *Session) *Loss { return s.losses.get(x.ID) }
 
 // ExitCode returns the exit code of the command that ended, 0 if it is unknown.
-func (e *Entry) ExitCode() int {
-	var exited Exited
+func (e *Entry) ExitCode() int { return e.exited().ExitCode }
+
+// exited returns the data of the entry, the zero value if it has no such data.
+func (e *Entry) exited() (exited Exited) {
 	if json.Unmarshal(e.Data, &exited) != nil {
-		return 0
+		return Exited{}
 	}
-	return exited.ExitCode
+	return exited
 }
 
 // Exited describes how the command ended.

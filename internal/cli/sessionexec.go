@@ -19,6 +19,7 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/internal/failure"
+	"maestro/internal/home"
 	"maestro/service/wire"
 )
 
@@ -117,6 +118,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 		Stdout: c.Stdout,
 		Stderr: c.Stderr,
 	}
+	running := runningCommand(c.Run, session)
 	c.answered = true // from now on stdout belongs to the command
 	over, stop := c.keepAlive(context.WithoutCancel(ctx), beats, session, first.Lease)
 	err = supervise(cmd, over, func(why error) {
@@ -126,7 +128,8 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	if cmd.Process == nil {
 		return notRunnable(line[0], err)
 	}
-	c.record(context.WithoutCancel(ctx), server, session, line[0], cmd.ProcessState)
+	others := running != nil && running.End()
+	c.record(context.WithoutCancel(ctx), server, session, line[0], cmd.ProcessState, others)
 	var because *sessionOver
 	if errors.As(err, &because) {
 		return c.ended(session, err)
@@ -265,15 +268,34 @@ func (c *sessionExec) whyOver(ctx context.Context, beats *client.Client, session
 	return "its status is " + string(x.Status) + Prefixed(": ", x.EndReason)
 }
 
+// runningCommand notes that a command of a session runs on this machine, so that the end of another one is not taken
+// for the session's; nil if there is no home to note it in.
+func runningCommand(a *Run, session string) *home.RunningCommand {
+	path, err := home.Path(a.Getenv)
+	if err != nil {
+		return nil
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = h.Close() }()
+	running, err := h.RunCommand(session)
+	if err != nil {
+		return nil
+	}
+	return running
+}
+
 // record adds the exit code to the session's timeline, as whoever runs the command. A session does not note how its own
 // command ended.
 func (c *sessionExec) record(
-	ctx context.Context, server *client.Client, session, command string, state *os.ProcessState,
+	ctx context.Context, server *client.Client, session, command string, state *os.ProcessState, others bool,
 ) {
 	if session == c.sessionID() {
 		return
 	}
-	exited := wire.Exited{Command: filepath.Base(command), ExitCode: codeOf(state)}
+	exited := wire.Exited{Command: filepath.Base(command), ExitCode: codeOf(state), Others: others}
 	data, err := json.Marshal(exited)
 	if err != nil {
 		return // it holds a text and a number

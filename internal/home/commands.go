@@ -1,0 +1,41 @@
+package home
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+
+	"maestro/internal/files"
+)
+
+// commandLock is locked by every process that runs a command of a session of this machine.
+const commandLock = "commands.lock"
+
+// RunningCommand says that a command of a session runs. It ends with this process.
+type RunningCommand struct{ lock *os.File }
+
+// RunCommand notes that a command of a session runs. The caller checks the session's id, and calls End.
+func (h *Home) RunCommand(session string) (*RunningCommand, error) {
+	dir := path.Join(sessionsDir, session)
+	for _, name := range []string{sessionsDir, dir} {
+		if err := h.root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	lock, err := h.root.OpenFile(path.Join(dir, commandLock), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := files.LockShared(lock); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return &RunningCommand{lock}, nil
+}
+
+// End reports whether another command of the session still runs.
+func (r *RunningCommand) End() (others bool) {
+	others = errors.Is(files.Lock(r.lock), files.ErrHeld)
+	_ = r.lock.Close() // it was only locked
+	return others
+}
