@@ -24,9 +24,9 @@ func (x *SpawnSession) Resolved(s *projections.State, by Actor) (*SpawnSession, 
 	}
 	switch {
 	case x.ManifestDigest != "":
-		return nil, invalid("/like", "a manifest says all that the session gets, so it is like no other")
+		return nil, invalid("/like", "a manifest already says what the session gets: leave out one of the two")
 	case x.Role != "" && x.Role != like.Role:
-		refusal := invalid("/role", "session '%s' is %s, so one like it is no other", x.Like, aRole(like.Role))
+		refusal := invalid("/role", "session '%s' is %s, and so is a session like it", x.Like, aRole(like.Role))
 		refusal.Next = "leave out role, or like"
 		return nil, refusal
 	}
