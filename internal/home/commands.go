@@ -2,7 +2,6 @@ package home
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path"
 
@@ -17,11 +16,9 @@ type RunningCommand struct{ lock *os.File }
 
 // RunCommand notes that a command of a session runs. The caller checks the session's id, and calls End.
 func (h *Home) RunCommand(session string) (*RunningCommand, error) {
-	dir := path.Join(sessionsDir, session)
-	for _, name := range []string{sessionsDir, dir} {
-		if err := h.root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
+	dir, err := h.makeSessionDir(session)
+	if err != nil {
+		return nil, err
 	}
 	lock, err := h.root.OpenFile(path.Join(dir, commandLock), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -27,15 +27,9 @@ func (h *Home) ManifestPath(session string) string {
 // the server has, so a power cut may leave it empty. The caller checks the session's id, and the path stays inside the
 // home whatever the id is.
 func (h *Home) PlaceManifest(session string, content []byte) error {
-	dir := path.Join(sessionsDir, session)
-	for _, name := range []string{sessionsDir, dir} {
-		if err := h.root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("make a session's directory: %w", err)
-		}
-		// a link would lead to another session's directory
-		if info, err := h.root.Lstat(name); err != nil || !info.IsDir() {
-			return fmt.Errorf("%s is not a directory: move it away", filepath.Join(h.dir, name))
-		}
+	dir, err := h.makeSessionDir(session)
+	if err != nil {
+		return err
 	}
 	// The temporary name is unique: the server and a command may write the same manifest concurrently.
 	temporary, name := path.Join(dir, "."+manifestFile+"."+rand.Text()), path.Join(dir, manifestFile)
@@ -43,4 +37,19 @@ func (h *Home) PlaceManifest(session string, content []byte) error {
 		return fmt.Errorf("write a manifest: %w", err)
 	}
 	return nil
+}
+
+// makeSessionDir makes the directory of a session, and returns its name below the home.
+func (h *Home) makeSessionDir(session string) (dir string, err error) {
+	dir = path.Join(sessionsDir, session)
+	for _, name := range []string{sessionsDir, dir} {
+		if err := h.root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("make a session's directory: %w", err)
+		}
+		// a link would lead to another session's directory
+		if info, err := h.root.Lstat(name); err != nil || !info.IsDir() {
+			return "", fmt.Errorf("%s is not a directory: move it away", filepath.Join(h.dir, name))
+		}
+	}
+	return dir, nil
 }
