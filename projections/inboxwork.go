@@ -174,7 +174,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			item.Next = append([]string{b.complete(t)}, item.Next...)
 		}
 		if reason := b.removedFor(t); reason != "" && ended == nil {
-			item.Message += "; its item, which was removed, was given up before: " + reason
+			item.Message += "; its queue item was given up before it was removed: " + reason
 		}
 		if reason := t.ReopenReason(); reason != "" {
 			item.Message += "; the reason it was reopened: " + reason

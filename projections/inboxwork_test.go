@@ -121,8 +121,8 @@ func TestUnattendedWork(t *testing.T) {
 				Held:      true,
 				Reason:    "no saw",
 			}), by(admin, &events.QueueDeleted{Queue: "q"}), killed("w2")), []string{
-			"unattended w2/t1 at 12: Title of t1: no session works on it: session w2 is stopped; its item, which was " +
-				"removed, was given up before: no saw → " + spawnNext,
+			"unattended w2/t1 at 12: Title of t1: no session works on it: session w2 is stopped; its queue item was " +
+				"given up before it was removed: no saw → " + spawnNext,
 		}},
 		{"skipped in one queue, and it waits in another", then(inQueue(pulls("w3", "w3", "t1"))...), nil},
 		{"cancelled", had(killed("w"), moved("t1", events.TaskCancelled)), nil},
