@@ -9,31 +9,35 @@ import (
 	"maestro/service/wire"
 )
 
-// Only a caller that could spawn a session gets its secret, and only while the session lives.
+// Only a session itself, and a caller that could spawn it, gets its secret, and only while the session lives.
 func TestWhoGetsASessionCredential(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	task := w.task(project)
 	lead, leadToken := w.session(adminToken, project, task, `,"role":"orchestrator"`)
 	id, token := w.session(leadToken, project, task, ``)
+	given, _ := w.session(adminToken, project, task, `,"spawnedBy":"`+lead+`"`)
 	stranger, strangerToken := w.session(adminToken, project, task, ``)
 	_, otherLead := w.session(adminToken, project, task, `,"role":"orchestrator"`)
 	ask := func(session, by string) reply {
 		return w.send(http.MethodGet, "/api/sessions/"+session+"/credential", by, "")
 	}
-	for _, by := range []string{adminToken, leadToken, w.token("deputy", "admin")} {
+	for _, by := range []string{adminToken, leadToken, token, w.token("deputy", "admin")} {
 		if got := ask(id, by).is(200).text("token"); got != token {
 			t.Errorf("%s gets %q", by, got)
 		}
 	}
 	for _, by := range []string{
-		token, strangerToken, otherLead, w.token("eye", "auditor"), w.token("reader", "read-only", project), "",
+		strangerToken, otherLead, w.token("eye", "auditor"), w.token("reader", "read-only", project), "",
 	} {
 		if r := ask(id, by); r.status < 400 || strings.Contains(string(r.body), token) {
 			t.Errorf("%s gets %d %s", by, r.status, r.body)
 		}
 	}
-	ask(lead, leadToken).refused(403, "NOT_ALLOWED", "did not spawn")
+	if got := ask(lead, leadToken).is(200).text("token"); got != leadToken {
+		t.Errorf("the orchestrator, of itself, gets %q", got)
+	}
+	ask(given, leadToken).refused(403, "NOT_ALLOWED", "did not spawn")
 	ask("sess_nobody", adminToken).refused(404, "NOT_FOUND", "")
 
 	// A new secret replaces a revoked one; after the session's end there is none.

@@ -29,6 +29,6 @@ func (s *server) sessionRoutes() {
 	route.Read(s.mount(), route.Route{
 		Path:    "/api/sessions/{id}/credential",
 		Name:    "session-credential",
-		Summary: "The token of a living session, for callers that may spawn it",
+		Summary: "The token and the variables of a living session, for itself and for callers that may spawn it",
 	}, service.View.GetCredential)
 }

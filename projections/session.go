@@ -53,9 +53,11 @@ type SessionFields struct {
 	AgentID string
 	Skills  []string
 	// An absent value stays absent in the encoding: null would be decoded as a value.
-	Context        json.RawMessage `json:",omitempty"`
-	Metadata       json.RawMessage `json:",omitempty"`
-	Env            map[string]string
+	Context  json.RawMessage `json:",omitempty"`
+	Metadata json.RawMessage `json:",omitempty"`
+	Env      map[string]string
+	// UserEnv names the variables of Env that a user was the last to set, in order. Only these are set for commands.
+	UserEnv        []string `json:",omitempty"`
 	ManifestDigest string
 	// OwnManifest says that somebody wrote its manifest: what is in it is not in the state.
 	OwnManifest bool `json:",omitempty"`
@@ -316,6 +318,7 @@ func (s *State) sessionRegistered(f fact, d *events.SessionRegistered) error {
 			TaskIDs:        c.TaskIDs,
 			Permissions:    &c.Permissions,
 			Env:            c.Env,
+			UserEnv:        userEnv(f, nil, c.Env),
 			Metadata:       c.Metadata,
 			AgentID:        c.AgentID,
 			ManifestDigest: d.ManifestDigest,
@@ -352,7 +355,7 @@ func (s *State) sessionUpdated(f fact, d *events.SessionUpdated) error {
 				env = make(map[string]string, len(d.Env))
 			}
 			maps.Copy(env, d.Env)
-			fields.Env = env
+			fields.Env, fields.UserEnv = env, userEnv(f, fields.UserEnv, d.Env)
 		}
 		x.LastActivity = f.at
 	})

@@ -6,17 +6,22 @@ import (
 )
 
 // GetCredential returns the secret of a session that has not ended, with the rest of its environment. It is for the
-// user, and for the orchestrator that spawned the session itself: a session that the user spawned for an orchestrator
-// may have permissions that the orchestrator lacks.
+// user, for the session itself, and for the orchestrator that spawned the session itself: a session that the user
+// spawned for an orchestrator may have permissions that the orchestrator lacks. What [Caller.SeesEnv] says of the
+// environment holds here too.
 func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
-	const row = "session:spawn"
+	by := v.Caller.By
+	itself := by.Kind == commands.ActorSession && by.Name == in.ID
+	row := "session:spawn"
+	if itself {
+		row = "whoami"
+	}
 	x, err := v.PermitSession(row, in.ID)
 	if err != nil {
 		return wire.Credential{}, err
 	}
-	by := v.Caller.By
 	switch {
-	case by.Kind == commands.ActorSession && x.CreatedBy != by.Source():
+	case by.Kind == commands.ActorSession && !itself && x.CreatedBy != by.Source():
 		return wire.Credential{}, &commands.Refusal{
 			Code:    commands.CodeNotAllowed,
 			Rule:    row,
@@ -33,10 +38,14 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 			Next:    "spawn another session: `" + v.Successor(x) + "`",
 		}
 	}
-	return wire.Credential{
+	given := wire.Credential{
 		SessionID: x.ID,
 		ProjectID: x.ProjectID,
 		Strategy:  x.Strategy,
 		Token:     SessionToken(v.Service.Keys.ServerKey, x.ID, x.Generation),
-	}, nil
+	}
+	if v.Caller.SeesEnv(x) {
+		given.Env = x.CommandEnv()
+	}
+	return given, nil
 }

@@ -34,7 +34,8 @@ func TestSessionSecretAccess(t *testing.T) {
 		{"the orchestrator, of what it spawned", lead.Token, ownID, own.Token, true},
 		{"the orchestrator, of what the user spawned for it", lead.Token, givenID, given.Token, false},
 		{"another orchestrator", other.Token, ownID, own.Token, false},
-		{"the worker itself", own.Token, ownID, own.Token, false},
+		{"the worker itself", own.Token, ownID, own.Token, true},
+		{"a worker, of the orchestrator's", own.Token, leadID, lead.Token, false},
 	} {
 		c := w.admin()
 		if one.by != "" {

@@ -39,7 +39,7 @@ var queryRules = map[Query]queryRule{
 	"session-manifest":      {rows: []string{"whoami", "manifest:show"}, afterEnd: true},
 	"session-workflow":      {rows: []string{"whoami", "manifest:show"}, afterEnd: true},
 	"session-mail":          {rows: []string{"whoami", "input:wait", "session:info"}, afterEnd: true},
-	"session-credential":    {rows: one("session:spawn")},
+	"session-credential":    {rows: []string{"session:spawn", "whoami"}},
 	"session-queue":         {rows: one("queue:list")},
 	"session-queue-items":   {rows: one("queue:list")},
 	"queue-names":           {rows: one("queue:status"), inPages: true},

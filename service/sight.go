@@ -161,7 +161,7 @@ func (s *sight) sessionShown(x *projections.Session) *projections.Session {
 	hidden := *x
 	if env {
 		fields := *x.SessionFields
-		fields.Env = nil
+		fields.Env, fields.UserEnv = nil, nil
 		hidden.SessionFields = &fields
 	}
 	if mail {

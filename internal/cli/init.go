@@ -251,25 +251,26 @@ func uploadManifest(ctx context.Context, a *Run, file string, role events.Role) 
 	return m, err
 }
 
-// placeManifest puts a copy of a session's manifest into this home, and returns its path; "" if there is none.
-func placeManifest(ctx context.Context, a *Run, session string) string {
+// placeManifest puts a copy of a session's manifest into this home. It returns the manifest, nil if there is none, and
+// the path of the copy, "" if there is none.
+func placeManifest(ctx context.Context, a *Run, session string) (m *manifest.Manifest, path string) {
 	m, err := manifestOf(ctx, a, session)
 	if err != nil {
-		return ""
+		return nil, ""
 	}
-	path, err := home.Path(a.Getenv)
+	at, err := home.Path(a.Getenv)
 	if err != nil {
-		return ""
+		return m, ""
 	}
-	h, err := home.Create(path)
+	h, err := home.Create(at)
 	if err != nil {
 		a.Say("maestro: the manifest is not put into the home: %s\n", err)
-		return ""
+		return m, ""
 	}
 	defer func() { _ = h.Close() }()
 	if err := h.PlaceManifest(session, m.Canonical()); err != nil {
 		a.Say("maestro: the manifest is not put into the home: %s\n", err)
-		return ""
+		return m, ""
 	}
-	return h.ManifestPath(session)
+	return m, h.ManifestPath(session)
 }

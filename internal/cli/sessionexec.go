@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,6 +22,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/service/wire"
+	"maestro/workers/manifest"
 )
 
 const (
@@ -37,6 +39,7 @@ const (
 // sessionExec is `maestro session exec`.
 type sessionExec struct {
 	*Run
+	directory string
 }
 
 func newSessionExec(a *Run) *cobra.Command {
@@ -45,8 +48,10 @@ func newSessionExec(a *Run) *cobra.Command {
 		Use:   "exec <sessionId> -- <command>...",
 		Short: "Run a command as a session, with heartbeats, and record its exit code",
 		Long: `Run a command as a session. The command gets the session's environment and none
-of your credentials. While it runs, Maestro sends heartbeats for the session
-and passes signals on to the command. When the command ends, Maestro records
+of your credentials. It runs in the session's working directory, if it has one.
+Variables that a user gave the session ("maestro session update --env") are set
+too. While it runs, Maestro sends heartbeats for the session and passes
+signals on to the command. When the command ends, Maestro records
 its exit code on the session's timeline and exits with the same code. If the
 session ends first, for example by "maestro session kill", the command is
 terminated and the exit code is 4.
@@ -59,6 +64,8 @@ script that starts Claude Code with them.`,
 		Args: execTakes,
 		RunE: Running(c.run),
 	}
+	cmd.Flags().StringVar(&c.directory, "working-directory", "",
+		"`path` of the directory to run it in; the session's if absent, or else this one")
 	return cmd
 }
 
@@ -95,9 +102,16 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	env := sessionEnv(ctx, c.Run, server.Base(), given)
-	c.waiting = nil // its mail is for the command
 	session = given.SessionID
+	m, copied := placeManifest(ctx, c.Run, session)
+	directory, err := c.runsIn(session, m)
+	if err != nil {
+		return err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return notRunnable(line[0], err)
+	}
+	c.waiting = nil // its mail is for the command
 	beats := client.New(
 		server.Base(), given.Token, client.WithVersion(Version()), client.WithTimeout(patience),
 		client.WithIdentification(),
@@ -107,13 +121,17 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	if err == nil && first.Ended {
 		err = &sessionOver{c.whyOver(ctx, beats, session)}
 	}
+	if err == nil {
+		given, err = beats.Credential(ctx, session)
+	}
 	if err != nil {
 		return c.ended(session, err)
 	}
 	cmd := &exec.Cmd{
 		Path:   path,
 		Args:   line,
-		Env:    environmentOf(os.Environ(), env),
+		Dir:    directory,
+		Env:    environmentOf(os.Environ(), directory, given.Env, sessionEnv(server.Base(), copied, given)),
 		Stdin:  c.Stdin,
 		Stdout: c.Stdout,
 		Stderr: c.Stderr,
@@ -140,17 +158,14 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// credential returns the secret of the session: that of this process, if it belongs to the session.
+// credential returns the secret of the session: that of this process, if it belongs to the session. The rest is what
+// the session itself is told.
 func (c *sessionExec) credential(ctx context.Context, server *client.Client, session string) (wire.Credential, error) {
 	if c.sessionID() != session {
 		given, err := server.Credential(ctx, session)
 		return given, c.onlyItself(err)
 	}
-	return wire.Credential{
-		SessionID: session,
-		ProjectID: c.Getenv(wire.EnvProjectID),
-		Token:     c.Getenv(wire.EnvToken),
-	}, nil
+	return wire.Credential{SessionID: session, Token: c.Getenv(wire.EnvToken)}, nil
 }
 
 // onlyItself says what a session can do that may not run a command as another one.
@@ -171,13 +186,50 @@ func (c *sessionExec) onlyItself(err error) error {
 	}
 }
 
-// environmentOf returns the environment of the command: everything of this process's except Maestro's variables, plus
-// the session's. The home and the workspace are the machine's.
-func environmentOf(own []string, session map[string]string) []string {
+// runsIn returns the directory in which the command of a session runs; "" for the current one.
+func (c *sessionExec) runsIn(session string, m *manifest.Manifest) (directory string, err error) {
+	const next = "create it, or name another one with --working-directory"
+	switch {
+	case c.directory != "":
+		directory = c.directory
+	case m != nil && session != c.sessionID():
+		directory = m.Session.WorkingDirectory
+	}
+	if directory == "" {
+		return "", nil
+	}
+	if directory, err = filepath.Abs(directory); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(directory)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", &failure.Error{
+			Code:    failure.NotFound,
+			Message: "The working directory " + Quoted(directory) + " does not exist on this machine",
+			Next:    next,
+		}
+	case err != nil:
+		return "", Unreadable(directory, err)
+	case !info.IsDir():
+		return "", failure.Usage("The working directory %s is not a directory", Quoted(directory)).WithNext(next)
+	}
+	return directory, nil
+}
+
+// environmentOf returns the environment of the command: everything of this process's except Maestro's variables, then
+// what a user gave the session, then the session's own. The home and the workspace are the machine's.
+func environmentOf(own []string, directory string, given, session map[string]string) []string {
 	env := slices.DeleteFunc(slices.Clone(own), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return strings.HasPrefix(name, "MAESTRO_") && name != "MAESTRO_HOME" && name != "MAESTRO_WORKSPACE"
 	})
+	if directory != "" {
+		env = append(env, "PWD="+directory)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		env = append(env, name+"="+given[name])
+	}
 	for _, name := range wire.SessionEnvironment() {
 		if session[name] != "" {
 			env = append(env, name+"="+session[name])

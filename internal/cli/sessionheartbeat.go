@@ -49,7 +49,7 @@ func (c *sessionHeartbeat) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if beat.Ended {
-		exec := &sessionExec{c.Run}
+		exec := &sessionExec{Run: c.Run}
 		return exec.ended(session, &sessionOver{exec.whyOver(ctx, server, session)})
 	}
 	within := beatAfter(beat.Lease)

@@ -121,7 +121,8 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 		project = event.Project
 	}
 	session.written = writtenOf(answer, session.SessionID)
-	session.Env = sessionEnv(ctx, a, server.Base(), wire.Credential{
+	_, path := placeManifest(ctx, a, session.SessionID)
+	session.Env = sessionEnv(server.Base(), path, wire.Credential{
 		SessionID: session.SessionID,
 		ProjectID: project,
 		Strategy:  strategy,
@@ -186,8 +187,8 @@ func likeSpawn(args []string) bool {
 }
 
 // sessionEnv returns the environment of a session, and puts its manifest into the home.
-func sessionEnv(ctx context.Context, a *Run, address string, c wire.Credential) map[string]string {
-	env := wire.Environment(address, c.ProjectID, c.SessionID, c.Strategy, placeManifest(ctx, a, c.SessionID))
+func sessionEnv(address, manifest string, c wire.Credential) map[string]string {
+	env := wire.Environment(address, c.ProjectID, c.SessionID, c.Strategy, manifest)
 	env[wire.EnvToken], env[wire.EnvAPIURL] = c.Token, address
 	return env
 }

@@ -34,6 +34,8 @@ type Credential struct {
 	ProjectID string          `json:"projectId"`
 	Strategy  events.Strategy `json:"strategy"`
 	Token     string          `json:"token"`
+	// Env are the variables to set for its commands, besides Maestro's own.
+	Env map[string]string `json:"env,omitempty"`
 }
 
 // Beat is the answer to a heartbeat.

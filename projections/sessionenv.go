@@ -1,0 +1,30 @@
+package projections
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// userEnv returns which variables a user was the last to set, after an event that set some.
+func userEnv(f fact, before []string, set map[string]string) []string {
+	if _, user := UserOfSource(f.Source); !user {
+		return slices.DeleteFunc(slices.Clone(before), func(name string) bool { _, again := set[name]; return again })
+	}
+	after := slices.AppendSeq(slices.Clone(before), maps.Keys(set))
+	slices.Sort(after)
+	return slices.Compact(after)
+}
+
+// CommandEnv returns the variables that are set for the session's commands: those that a user was the last to set. An
+// orchestrator could make a program of the user do something else with a variable such as LD_PRELOAD. Maestro's own are
+// set by Maestro.
+func (x *Session) CommandEnv() map[string]string {
+	env := make(map[string]string, len(x.UserEnv))
+	for _, name := range x.UserEnv {
+		if !strings.HasPrefix(name, "MAESTRO_") {
+			env[name] = x.Env[name]
+		}
+	}
+	return env
+}
