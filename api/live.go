@@ -68,7 +68,7 @@ func (w *liveWriter) next(ctx context.Context, reader *service.LiveReader) error
 	case err == nil && message.Kind == wire.LiveKindAt:
 		w.buffer = appendField(w.buffer, "id", message.String())
 	case err == nil:
-		if message.Position != (service.Position{}) {
+		if message.Kind != wire.LiveKindSnapshot {
 			w.buffer = appendField(w.buffer, "id", message.String())
 		}
 		w.buffer = appendField(w.buffer, "event", message.Kind)

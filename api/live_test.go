@@ -177,7 +177,7 @@ func inViews(t *testing.T, view string) string {
 	return string(again)
 }
 
-// A reader that is cut off continues behind the last message that it had, and is told nothing twice.
+// A reader that is cut off continues after the last message that it had, and is told nothing twice.
 func TestLiveResumes(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -205,6 +205,15 @@ func TestLiveResumes(t *testing.T) {
 	if m := now.next(); !strings.Contains(string(m.Data), last) {
 		t.Errorf("from now on it is shown %s %s", m.Kind, m.Data)
 	}
+	all := w.live(adminToken, wire.LiveFilter{After: "0"})
+	if m := all.next(); m.Kind != wire.LiveKindAt || m.Position != "0" {
+		t.Errorf("from the beginning on it goes on with %s at %q", m.Kind, m.Position)
+	}
+	if m := all.next(); m.Kind != wire.LiveKindFrame || !strings.HasPrefix(string(m.Data), `{"seq":1,`) {
+		t.Errorf("from the beginning on it is shown %s %s", m.Kind, m.Data)
+	}
+	w.send(http.MethodGet, "/api/live?session=sess_none", adminToken, "").is(404)
+	w.send(http.MethodGet, "/api/live?task=task_none", adminToken, "").is(404)
 	for _, query := range []string{"after=x", "after=1.xyz", "kinds=houses", "follow=maybe"} {
 		w.send(http.MethodGet, "/api/live?"+query+"&follow=", adminToken, "").is(400)
 	}
@@ -274,6 +283,30 @@ func TestLiveShowsWhatItsReaderMaySee(t *testing.T) {
 	for key := range s.views {
 		if strings.Contains(key, other) || strings.Contains(key, foreign) {
 			t.Errorf("a session of another project is shown %s", key)
+		}
+	}
+
+	// Questions are those of its own sessions, as in their list.
+	ask := func(by string) { w.do(by, "report:needs-input", `{"message":"Which?"}`).is(200) }
+	_, own := w.session(lead, project, w.task(project), ``)
+	ask(worker)
+	s.until("needs-input")
+	ask(own)
+	s.until("needs-input")
+	whole := w.live(lead, wire.LiveFilter{Kinds: "input", Follow: "false"})
+	whole.until(wire.LiveKindReady)
+	for _, live := range []*stream{s, whole} {
+		inputs := 0
+		for key, view := range live.views {
+			if !strings.HasPrefix(key, "input ") {
+				continue
+			}
+			if inputs++; strings.Contains(view, session) {
+				t.Errorf("it is shown a question that the list hides: %s", view)
+			}
+		}
+		if inputs != 1 {
+			t.Errorf("it is shown %d questions", inputs)
 		}
 	}
 	w.do(adminToken, "session:kill", `{"sessionId":"`+ownID(w, lead)+`"}`).is(200)

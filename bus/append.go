@@ -28,7 +28,7 @@ const (
 const maxBatch = 1000
 
 // Append stores messages after sequence after; see engine.Log for its guarantees. One call takes at most 1,000 messages
-// and 4 MiB. One message is a guarded publish. Several are guarded publishes one behind the other where nobody else can
+// and 4 MiB. One message is a guarded publish. Several are guarded publishes one after the other where nobody else can
 // write to the log, and otherwise one atomic batch.
 func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Message) error {
 	if len(messages) == 0 {
@@ -73,7 +73,7 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 	return err
 }
 
-// alone reports whether the log ends at after and nobody else writes to it, so that a message is stored only behind the
+// alone reports whether the log ends at after and nobody else writes to it, so that a message is stored only after the
 // one before it.
 func (b *Bus) alone(after uint64) bool {
 	return b.embedded != nil && !b.doubtful.Load() && b.acked.Load() == after
@@ -187,7 +187,7 @@ func (w *writer) append(ctx context.Context, after uint64, messages []events.Mes
 	return err
 }
 
-// publishEach sends the messages as guarded publishes, one behind the other. Each expects the one before it. The server
+// publishEach sends the messages as guarded publishes, one after the other. Each expects the one before it. The server
 // replies to the last.
 func (w *writer) publishEach(reply string, after uint64, messages []events.Message) error {
 	msg := nats.Msg{Header: w.guard}

@@ -214,8 +214,8 @@ func (s *Snapshots) header(sequence uint64) (snapshotHeader, error) {
 // maxSnapshotHeader is the longest first line, in bytes.
 const maxSnapshotHeader = 4 << 10
 
-// readSnapshotHeader reads the first line. behind is where the content begins.
-func readSnapshotHeader(f *os.File) (header snapshotHeader, behind int64, err error) {
+// readSnapshotHeader reads the first line. start is where the content begins.
+func readSnapshotHeader(f *os.File) (header snapshotHeader, start int64, err error) {
 	begin, err := io.ReadAll(io.LimitReader(f, maxSnapshotHeader))
 	if err != nil {
 		return header, 0, err
@@ -235,7 +235,7 @@ func readSnapshotHeader(f *os.File) (header snapshotHeader, behind int64, err er
 
 // readSnapshot reads a state only if the file is as long as its header says.
 func readSnapshot(f *os.File) (events.Snapshot, error) {
-	header, behind, err := readSnapshotHeader(f)
+	header, start, err := readSnapshotHeader(f)
 	if err != nil {
 		return events.Snapshot{}, err
 	}
@@ -243,11 +243,11 @@ func readSnapshot(f *os.File) (events.Snapshot, error) {
 	if err != nil {
 		return events.Snapshot{}, err
 	}
-	if size := info.Size() - behind; size != int64(header.Size) || size < 0 {
+	if size := info.Size() - start; size != int64(header.Size) || size < 0 {
 		return events.Snapshot{}, fmt.Errorf("it holds %d bytes of state, its header says %d", size, header.Size)
 	}
 	state := make([]byte, header.Size)
-	if _, err := f.ReadAt(state, behind); err != nil && (header.Size > 0 || !errors.Is(err, io.EOF)) {
+	if _, err := f.ReadAt(state, start); err != nil && (header.Size > 0 || !errors.Is(err, io.EOF)) {
 		return events.Snapshot{}, err
 	}
 	if sum := sha256.Sum256(state); hex.EncodeToString(sum[:]) != header.SHA256 {

@@ -33,7 +33,7 @@ func syncTree(dir string) error {
 		if err != nil {
 			return ignoreMissing(err)
 		}
-		if entry.IsDir() || entry.Type().IsRegular() { // otherwise a link: nothing of the store is behind one
+		if entry.IsDir() || entry.Type().IsRegular() { // otherwise a link: nothing of the store is reached through one
 			paths <- path
 		}
 		return nil

@@ -15,7 +15,7 @@ func HowEnded(x *projections.Session) string {
 	}
 	switch by := x.GoneBy; by {
 	case "/system":
-		return "its time was over" + at
+		return "it ran out of time" + at
 	case "":
 	default:
 		return ByWhom(by) + " killed it" + at + reason

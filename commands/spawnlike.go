@@ -24,10 +24,10 @@ func (x *SpawnSession) Resolved(s *projections.State, by Actor) (*SpawnSession, 
 	}
 	switch {
 	case x.ManifestDigest != "":
-		return nil, invalid("/like", "a manifest already says what the session gets: leave out one of the two")
+		return nil, invalid("/like", "like and a manifest cannot be used together: leave out one of them")
 	case x.Role != "" && x.Role != like.Role:
-		refusal := invalid("/role", "session '%s' is %s, and so is a session like it", x.Like, aRole(like.Role))
-		refusal.Next = "leave out role, or like"
+		refusal := invalid("/role", "session '%s' is %s, and like takes its role", x.Like, aRole(like.Role))
+		refusal.Next = "leave out role, or spawn the session without like"
 		return nil, refusal
 	}
 	has := events.AgentOptions{}

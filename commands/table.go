@@ -55,7 +55,8 @@ type Row struct {
 	since string
 	// before is who could use it until then, 0 for nobody.
 	before RoleSet
-	// built is the version since which a read of an earlier version's table exists; "" for the one that added it.
+	// built is the version of the rules in which this row became available; earlier versions only planned it. "" if no
+	// version planned it.
 	built string
 	// beyond says where a session may use it besides the projects that it works in.
 	beyond beyond
@@ -81,6 +82,11 @@ const (
 
 // thirdOn reports whether a version of the rules is 3 or later.
 func thirdOn(version string) bool { return version != firstRules && version != secondRules }
+
+// isOlder reports whether a version comes before another one. "" comes before all.
+func isOlder(version, other string) bool {
+	return len(version) < len(other) || len(version) == len(other) && version < other
+}
 
 // Table is one version of the rules.
 type Table struct {
@@ -272,7 +278,7 @@ var (
 func newTable(version string) *Table {
 	t := &Table{Version: version, index: make(map[string]int, len(rows()))}
 	for _, row := range rows() {
-		if version < row.since {
+		if isOlder(version, row.since) {
 			row.Who = row.before
 		}
 		if row.Who == 0 {
@@ -285,7 +291,7 @@ func newTable(version string) *Table {
 			row.Events = strings.TrimSuffix(strings.TrimPrefix(row.makes.event, "maestro."), ".v1")
 		}
 		row.Write = row.Events != ""
-		row.Planned = row.Planned || version < row.built || row.Write && row.makes == nil
+		row.Planned = row.Planned || isOlder(version, row.built) || row.Write && row.makes == nil
 		t.index[row.ID] = len(t.rows)
 		t.rows = append(t.rows, row)
 	}

@@ -220,19 +220,19 @@ func leftUnread(s *projections.State, session *projections.Session) []Warning {
 	if unread == 0 {
 		return nil
 	}
-	many, them := strconv.Itoa(unread)+" messages", "them"
+	many, sees := strconv.Itoa(unread)+" messages", "sees them"
 	if unread == 1 {
-		many, them = "1 message", "it"
+		many, sees = "1 message", "sees it"
 	}
-	after := "whoever takes over its tasks is shown " + them
-	successor := ", which only a session spawned as its successor is shown"
+	after := "whoever takes over its tasks " + sees
 	switch {
 	case unnamed == unread:
-		after = "only a session that is spawned as its successor is shown " + them + ", because no task is named"
+		after = "only a session that is spawned as its successor " + sees + ", because no task is named"
 	case unnamed == 1:
-		after += ", except 1 that names no task" + successor
+		after = "whoever takes over its tasks sees the rest, but 1 names no task, so only a successor of the session sees it"
 	case unnamed > 1:
-		after += ", except " + strconv.Itoa(unnamed) + " that name no task" + successor
+		after = "whoever takes over its tasks sees the rest, but " + strconv.Itoa(unnamed) +
+			" name no task, so only a successor of the session sees them"
 	}
 	return []Warning{{
 		Text:     sessionNamed(session) + " has not read " + many + ": " + after,

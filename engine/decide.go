@@ -20,7 +20,7 @@ type decided struct {
 	bytes    int
 	// steps are those that count for batchSteps.
 	steps uint64
-	// arena holds the bodies of the batch one behind the other.
+	// arena holds the bodies of the batch one after the other.
 	arena []byte
 }
 

@@ -3594,7 +3594,7 @@ func TestDeadlineDecisions(t *testing.T) {
 		{"a session that timed out does nothing", []step{timed, {"time", "", "61s"}, timeOut}, step{
 			"a", "session:note",
 			`{"message":"m"}`,
-		}, "NOT_ALLOWED", "has ended: its time was over at 20"},
+		}, "NOT_ALLOWED", "has ended: it ran out of time at 20"},
 	})
 }
 

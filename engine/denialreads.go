@@ -21,15 +21,15 @@ func (d *Denials) Newest(limit int, wanted func(*Denial) bool) []Denial {
 	return list
 }
 
-// Page returns copies of at most limit matching records behind the one with a number, in the order in which they began;
+// Page returns copies of at most limit matching records after the one with a number, in the order in which they began;
 // 0 starts with the first. more reports whether others follow.
-func (d *Denials) Page(behind uint64, limit int, wanted func(*Denial) bool) (list []Denial, more bool) {
+func (d *Denials) Page(after uint64, limit int, wanted func(*Denial) bool) (list []Denial, more bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	list = []Denial{}
 	for at := d.shares.all.Front(); at != nil; at = at.Next() {
 		r := at.Value.(*denialRecord)
-		if r.Number <= behind || wanted != nil && !wanted(&r.Denial) {
+		if r.Number <= after || wanted != nil && !wanted(&r.Denial) {
 			continue
 		}
 		if len(list) == limit {

@@ -97,7 +97,7 @@ var nextForFiles = map[FaultRule]string{
 // be fetched again. FILE stands for its name.
 func (r FaultRule) NextForFile() string { return nextForFiles[r] }
 
-// Breaks reports whether a log with such a fault must not be served for writing, because nothing behind the fault can
+// Breaks reports whether a log with such a fault must not be served for writing, because nothing after the fault can
 // be judged.
 func (r FaultRule) Breaks() bool {
 	return r == FaultMissing || r == FaultUnreadable || r == FaultChain || r == FaultWitness

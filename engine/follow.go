@@ -50,7 +50,7 @@ func (h *Handler) Follow(
 	return f, nil
 }
 
-// countFollower counts a follower more. What is committed from the next batch on is kept for it.
+// countFollower registers one more follower. What is committed from the next batch on is kept for it.
 func (h *Handler) countFollower() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,7 +101,7 @@ func (f *Follower) begin(ctx context.Context, see func(*projections.State) (uint
 	return nil
 }
 
-// Next waits for commits behind those that it returned last, and returns them. They are valid until the next call. It
+// Next waits for commits after those that it returned last, and returns them. They are valid until the next call. It
 // fails with *BehindError when the follower was too slow, or with ctx's error.
 func (f *Follower) Next(ctx context.Context) ([]Commit, error) {
 	clear(f.given)

@@ -10,7 +10,7 @@ import (
 // simulation each implement it, and one conformance suite (internal/testing/logtest) checks them all against what
 // this comment says.
 type Log interface {
-	// Append stores the messages behind sequence after, in order, and returns when they are as durable as the log was
+	// Append stores the messages after sequence after, in order, and returns when they are as durable as the log was
 	// configured to make them. It fails with
 	//   - events.ErrConflict when the head is not after: nothing was stored;
 	//   - events.ErrUnknown when the outcome is unknown: all, none or a first part of them may be stored, now or a

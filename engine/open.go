@@ -210,7 +210,7 @@ func (l *loading) beliesItself(ctx context.Context, snapshot events.Snapshot) bo
 	return err == nil && state.Head() != snapshot.Head
 }
 
-// fold applies the log's messages behind the state up to a sequence.
+// fold applies the log's messages after the state up to a sequence.
 func fold(ctx context.Context, log Log, state *projections.State, to uint64) error {
 	var decoder events.Decoder
 	from := state.Head().Sequence + 1

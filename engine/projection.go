@@ -39,7 +39,7 @@ func (h *Handler) NewProjection(ctx context.Context, sequence uint64) (*Projecti
 // State returns the state after the event that Next showed last. It is valid until the next call of Next.
 func (p *Projection) State() *projections.State { return p.state }
 
-// Next waits for events behind those that it showed last, and folds some of them: before calls it once before the first
+// Next waits for events after those that it showed last, and folds some of them: before calls it once before the first
 // one, each after each one, with the event and what it changed. It fails with ctx's error, or if the log cannot be
 // read.
 func (p *Projection) Next(ctx context.Context, before func(), each func(*Commit)) error {

@@ -50,7 +50,7 @@ func (h *Handler) stateAt(ctx context.Context, sequence uint64) (*projections.St
 	return state, fold(ctx, h.config.Log, state, sequence)
 }
 
-// read appends the commits behind the last one, up to a committed sequence.
+// read appends the commits after the last one, up to a committed sequence.
 func (r *replay) read(ctx context.Context, commits []Commit, to uint64) ([]Commit, error) {
 	from := r.state.Head().Sequence + 1
 	if from > to {

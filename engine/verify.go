@@ -57,7 +57,7 @@ type Verdict struct {
 	LastUnjudged  uint64 `json:"lastUnjudged,omitempty"`
 }
 
-// maxFaults bounds the length of a verdict, because every event behind a broken link is at fault.
+// maxFaults bounds the length of a verdict, because every event after a broken link is at fault.
 const maxFaults = 100
 
 // NewVerifier starts at the empty log.
@@ -94,7 +94,7 @@ func (v *Verifier) Skip(from, to uint64) {
 	v.verdict.LastUnjudged = to
 }
 
-// Event judges the next message. It reports false when nothing behind it can be judged; what is told after that is
+// Event judges the next message. It reports false when nothing after it can be judged; what is told after that is
 // only noted.
 func (v *Verifier) Event(m events.Message) bool {
 	if v.ended {

@@ -49,7 +49,7 @@ func (h *Handler) write(ctx context.Context) {
 	}
 }
 
-// after returns what waits behind the first n commands. It changes the given list.
+// after returns what waits after the first n commands. It changes the given list.
 func after(waiting []*pending, n int) []*pending {
 	left := copy(waiting, waiting[n:])
 	clear(waiting[left:])

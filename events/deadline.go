@@ -17,7 +17,7 @@ type SessionRecovered struct {
 // SessionTimedOut: a session's time limit expired, and it ends as failed.
 type SessionTimedOut struct {
 	SessionID string `json:"sessionId" doc:"the session"`
-	Deadline  int64  `json:"deadline" doc:"when its time was over, in milliseconds since 1970"`
+	Deadline  int64  `json:"deadline" doc:"when it ran out of time, in milliseconds since 1970"`
 }
 
 var deadlineEvents = []Entry{
@@ -57,7 +57,7 @@ func (d *SessionRecovered) Describe() Description {
 
 // Describe implements Data.
 func (d *SessionTimedOut) Describe() Description {
-	return describe("ended", "end", named(" session ", d.SessionID, ""), text(" as failed: its time was over"))
+	return describe("ended", "end", named(" session ", d.SessionID, ""), text(" as failed: it ran out of time"))
 }
 
 func (*SessionLost) silent()      {}

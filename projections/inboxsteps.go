@@ -28,8 +28,8 @@ func (s *State) SpawnFor(t *Task) string {
 	return s.spawnLike(s.lastSession(t)) + " --task-ids " + t.ID
 }
 
-// spawnLike begins the command that spawns a session like another, nil for a worker. It names no queue: the new session
-// is given tasks.
+// spawnLike begins the command that spawns a session like another, nil for a worker. The caller adds tasks,
+// unless the session pulls from a queue.
 func (s *State) spawnLike(x *Session) string {
 	spawn := "maestro session spawn"
 	switch {

@@ -38,7 +38,7 @@ func (i *Image) Full() int { return int(i.ids.n / SegmentEvents) } //nolint:gose
 // Segment returns the full segment with this number.
 func (i *Image) Segment(n int) []byte { return i.appendSegment(nil, n) }
 
-// Rest returns the segment behind the full ones, empty if there is none.
+// Rest returns the segment after the full ones, empty if there is none.
 func (i *Image) Rest() []byte {
 	if i.Full() == i.segments() {
 		return nil

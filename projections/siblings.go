@@ -116,7 +116,7 @@ func (w *SiblingWalk) Next() (SiblingPosition, bool) {
 	return beside, found
 }
 
-// seek looks for the next task that was created here and was not moved, behind those that it skips.
+// seek looks for the next task that was created here and was not moved, after those that it skips.
 func (w *SiblingWalk) seek() {
 	at, words := w.elsewhere.gap(w.i, w.step > 0, w.left)
 	w.state.work(uint64(words + 1)) //nolint:gosec // not negative
@@ -217,20 +217,20 @@ type apart struct {
 }
 
 // siblingsIn returns the tasks of a project, or below a task, in sibling order, after a key; "" for all.
-func (s *State) siblingsIn(list []string, of, behind string) siblings {
+func (s *State) siblingsIn(list []string, of, after string) siblings {
 	l := siblings{created: list}
 	if ordered := s.ordered.get(of); len(ordered) > 0 {
 		l.apart = &apart{ordered: ordered, all: len(ordered)}
 	}
-	if behind == "" {
+	if after == "" {
 		return l
 	}
 	l.created = l.created[sort.Search(len(l.created), func(i int) bool {
-		return createdKey(s.tasks.get(l.created[i]).CreatedSequence) > behind
+		return createdKey(s.tasks.get(l.created[i]).CreatedSequence) > after
 	}):]
 	if a := l.apart; a != nil {
 		a.ordered = a.ordered[sort.Search(len(a.ordered), func(i int) bool {
-			return s.tasks.get(a.ordered[i]).Order > behind
+			return s.tasks.get(a.ordered[i]).Order > after
 		}):]
 	}
 	return l

@@ -49,7 +49,7 @@ func (w *Walk) Left() (n int) {
 func (s *State) WalkTasks(w *Walk, project string, after uint64) {
 	ids := s.taskIDs.get(project)
 	if after > 0 {
-		ids = ids[s.behind(ids, after):]
+		ids = ids[s.indexAfter(ids, after):]
 	}
 	w.add(s, siblings{created: ids})
 }
@@ -106,8 +106,8 @@ func (s *State) WalkOn(w *Walk, until uint64, see func(*Task) bool) (done bool) 
 	return len(w.lists) == 0
 }
 
-// behind returns the index of the first task that was created after a sequence. ids are in order of creation.
-func (s *State) behind(ids []string, after uint64) int {
+// indexAfter returns the index of the first task that was created after a sequence. ids are in order of creation.
+func (s *State) indexAfter(ids []string, after uint64) int {
 	return sort.Search(len(ids), func(i int) bool { return s.tasks.get(ids[i]).CreatedSequence > after })
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // GetCredential returns the secret of a session that has not ended, with the rest of its environment. It is for the
-// user, for the session itself, and for the orchestrator that spawned the session itself: a session that the user
+// user, for the session itself, and for the orchestrator that directly spawned the session: a session that the user
 // spawned for an orchestrator may have permissions that the orchestrator lacks. What [Caller.SeesEnv] says of the
 // environment holds here too.
 func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {

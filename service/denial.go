@@ -46,8 +46,8 @@ func (v View) denials(in *wire.DenialFilter, asked PageOf) Page[engine.Denial] {
 		return page
 	}
 	var more bool
-	behind := uint64(max(asked.From, 0))
-	if page.Items, more = v.Service.Denials.Page(behind, asked.Limit, wanted); more {
+	after := uint64(max(asked.From, 0))
+	if page.Items, more = v.Service.Denials.Page(after, asked.Limit, wanted); more {
 		page.Next = cursor{place: place{order: int64(page.Items[asked.Limit-1].Number)}}.String()
 	}
 	return page

@@ -35,6 +35,8 @@ type liveChange struct {
 	// without that, and owner the session that it belongs to.
 	whole, open []byte
 	owner       string
+	// input is the question that this shows; nil for other objects. Only some may see it.
+	input *projections.Input
 	// mail says that what open lacks is for readers of the owner's mail; otherwise it is the owner's environment.
 	mail bool
 }
@@ -118,7 +120,7 @@ func (l *liveChange) place(s *projections.State, key projections.ViewKey) {
 		l.project, _, _ = strings.Cut(key.ID, "/")
 	case projections.KindInput:
 		if x := s.Input(key.ID); x != nil {
-			l.project = x.ProjectID
+			l.project, l.input = x.ProjectID, x
 		}
 	case projections.KindTemplate:
 		l.every = true

@@ -43,8 +43,8 @@ type LiveReader struct {
 	// keys are the views of the snapshot that were not sent yet; snapshot says that its parts are being sent.
 	keys     []projections.ViewKey
 	snapshot bool
-	// moved says that the position is behind what was sent last, because the frames since showed nothing; movedAt is
-	// when the reader was last told of such a position.
+	// moved says that the position is ahead of what was sent last, because the frames since then showed nothing. movedAt
+	// is when the reader was last told of such a position.
 	moved   bool
 	movedAt time.Time
 	// ready is the sequence at which the snapshot is whole, 0 once that was said.
@@ -95,20 +95,7 @@ func (s *Service) Live(ctx context.Context, c *Caller, in *wire.LiveFilter) (*Li
 		leave:   func() { s.Views.leave(); leave() },
 	}
 	r.good, r.done = s.WhileGood(ctx, c)
-	if in.After == wire.LiveAfterNow {
-		head := uint64(0)
-		s.Handler.View(func(state *projections.State) { head = state.Head().Sequence })
-		after, err = s.positionAt(ctx, head)
-		r.at = after
-	} else {
-		err = s.checkPosition(ctx, after)
-	}
-	if restart := new(RestartError); after.Sequence == 0 || errors.As(err, &restart) {
-		err = r.beginSnapshot(ctx)
-	} else if err == nil { // so that the reader knows that it continues
-		r.pending = append(r.pending, LiveMessage{Kind: wire.LiveKindAt, Position: r.at})
-	}
-	if err != nil {
+	if err := r.begin(ctx, in.After); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -116,6 +103,28 @@ func (s *Service) Live(ctx context.Context, c *Caller, in *wire.LiveFilter) (*Li
 		r.endNow()
 	}
 	return r, nil
+}
+
+// begin sets where the reading begins.
+func (r *LiveReader) begin(ctx context.Context, after string) (err error) {
+	s := r.service
+	switch after {
+	case "":
+		return r.beginSnapshot(ctx)
+	case wire.LiveAfterNow:
+		head := uint64(0)
+		s.Handler.View(func(state *projections.State) { head = state.Head().Sequence })
+		r.at, err = s.positionAt(ctx, head)
+	default:
+		err = s.checkPosition(ctx, r.at)
+		if errors.As(err, new(*RestartError)) {
+			return r.beginSnapshot(ctx)
+		}
+	}
+	if err == nil { // tell the client at once that it continues from its position
+		r.pending = append(r.pending, LiveMessage{Kind: wire.LiveKindAt, Position: r.at})
+	}
+	return err
 }
 
 // liveAsked reads what a caller asks of the live views.
@@ -156,8 +165,8 @@ func (r *LiveReader) isOver() bool {
 }
 
 // Next returns the next message, and waits until there is one. It fails with a *Problem or *commands.Refusal when the
-// caller may no longer watch, with the error of ctx, or with io.EOF if it was not to
-// follow them.
+// caller may no longer watch, with the error of ctx, or with io.EOF if the filter's Follow
+// is false and everything was sent.
 func (r *LiveReader) Next(ctx context.Context) (LiveMessage, error) {
 	for len(r.pending) == 0 {
 		if r.isOver() {
@@ -260,7 +269,7 @@ func (r *LiveReader) sayReady(at Position) {
 	r.ready = 0
 }
 
-// nextFrames waits for frames behind the reader's position.
+// nextFrames waits for frames after the reader's position.
 func (r *LiveReader) nextFrames(ctx context.Context) error {
 	clear(r.frames)
 	r.frames = r.frames[:0]
@@ -381,7 +390,7 @@ func (r *LiveReader) seeing(see func(*sight)) (err error) {
 // shows reports whether the caller may see a change, and its filter selects it; left says that the object is no longer
 // among those that the filter selects.
 func (r *LiveReader) shows(s *sight, l *liveChange) (shows, left bool) {
-	if !l.every && !s.sees(l.project) {
+	if !l.every && !s.sees(l.project) || l.input != nil && s.maySeeQuestion(l.input) != nil {
 		return false, false
 	}
 	return r.filter.passes(l)

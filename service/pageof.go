@@ -13,7 +13,7 @@ func pageOf[T any](
 	v View, asked PageOf, rest []restOf, show func(v View, project, id string) (view T, shown bool),
 ) (page Page[T], err error) {
 	page.Items = []T{}
-	rest, at := behindCursor(rest, asked)
+	rest, at := afterCursor(rest, asked)
 	var last restOf
 	lastAt := 0
 	held := v.holding(func() int64 { return int64(cap(page.Items)) * int64(unsafe.Sizeof(*new(T))) })
@@ -45,31 +45,31 @@ func pageOf[T any](
 	return page, err
 }
 
-// behindCursor returns what follows a cursor, and the number of ids before it: what follows the cursor's id or, if that
+// afterCursor returns what follows a cursor, and the number of ids before it: what follows the cursor's id or, if that
 // is gone, its position.
-func behindCursor(rest []restOf, asked PageOf) (behind []restOf, at int) {
-	if asked.behind == nil && asked.After == "" {
+func afterCursor(rest []restOf, asked PageOf) (left []restOf, at int) {
+	if asked.cursor == nil && asked.After == "" {
 		return slices.Clone(rest), 0
 	}
 	for i, of := range rest {
 		id, ok := of.idOf(asked.After)
 		if found := slices.Index(of.ids, id); ok && found >= 0 {
-			behind = slices.Clone(rest[i:])
-			behind[0].ids = of.ids[found+1:]
-			return behind, at + found + 1
+			left = slices.Clone(rest[i:])
+			left[0].ids = of.ids[found+1:]
+			return left, at + found + 1
 		}
 		at += len(of.ids)
 	}
-	behind, at = slices.Clone(rest), 0
-	for left := asked.Position + 1; len(behind) > 0 && left > 0; {
-		n := min(left, len(behind[0].ids))
-		behind[0].ids = behind[0].ids[n:]
-		at, left = at+n, left-n
-		if len(behind[0].ids) == 0 {
-			behind = behind[1:]
+	left, at = slices.Clone(rest), 0
+	for skip := asked.Position + 1; len(left) > 0 && skip > 0; {
+		n := min(skip, len(left[0].ids))
+		left[0].ids = left[0].ids[n:]
+		at, skip = at+n, skip-n
+		if len(left[0].ids) == 0 {
+			left = left[1:]
 		}
 	}
-	return behind, at
+	return left, at
 }
 
 // nameOf returns an id with its project, as a cursor names it.

@@ -116,17 +116,17 @@ func TestCursorOfRemovedItem(t *testing.T) {
 		{"p", 7, "", 5},
 	} {
 		asked := PageOf{Limit: 1, After: x.after, Position: x.position}
-		asked.behind = &cursor{place{id: x.after}, x.position}
-		behind, at := behindCursor(rest, asked)
+		asked.cursor = &cursor{place{id: x.after}, x.position}
+		left, at := afterCursor(rest, asked)
 		got := ""
-		for i, of := range behind {
+		for i, of := range left {
 			if i > 0 {
 				got += " "
 			}
 			got += fmt.Sprint(of.ids)
 		}
 		if got != x.want || at != x.at {
-			t.Errorf("behind %q, %d: %s at %d, want %s at %d", x.after, x.position, got, at, x.want, x.at)
+			t.Errorf("left %q, %d: %s at %d, want %s at %d", x.after, x.position, got, at, x.want, x.at)
 		}
 	}
 }

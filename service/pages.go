@@ -24,8 +24,8 @@ func ReadPage(limit, cursor string) (asked PageOf, err error) {
 	if asked.Limit, err = pageLimit(limit); err != nil {
 		return PageOf{}, err
 	}
-	asked.behind, err = parseCursor(cursor)
-	if after := asked.behind; after != nil {
+	asked.cursor, err = parseCursor(cursor)
+	if after := asked.cursor; after != nil {
 		asked.After, asked.Position, asked.From = after.id, after.position, after.order
 	}
 	return asked, err
@@ -63,7 +63,7 @@ func (e *PageEnd) Cursor() string {
 
 // Cut returns the items of the requested page, and the cursor of the page after it.
 func Cut(list Listed, asked PageOf) (items []any, next string) {
-	return cut(list, asked.behind, asked.Limit)
+	return cut(list, asked.cursor, asked.Limit)
 }
 
 // place is an item's position in its list: lists are in order of a number that rarely changes, or of the position
@@ -144,7 +144,7 @@ func parseCursor(text string) (*cursor, error) {
 func cut(list Listed, after *cursor, limit int) (items []any, next string) {
 	from := 0
 	if after != nil {
-		from = behind(list, after)
+		from = indexAfter(list, after)
 	}
 	items = []any{}
 	at, more := 0, false
@@ -166,9 +166,9 @@ func cut(list Listed, after *cursor, limit int) (items []any, next string) {
 	return items, next
 }
 
-// behind returns where a list continues after a cursor: after the cursor's item or, if that is gone, at its place in
+// indexAfter returns where a list continues after a cursor: after the cursor's item or, if that is gone, at its place in
 // the order, or at its position in a list without an order.
-func behind(list Listed, after *cursor) int {
+func indexAfter(list Listed, after *cursor) int {
 	at, place := 0, -1
 	found, ordered := false, false
 	list.Each(func(item any) bool {

@@ -43,7 +43,7 @@ func ParsePosition(text string) (Position, error) {
 	}
 	if err != nil || cut && (len(body) != hashDigits || strings.ToLower(body) != body || sequence == 0) {
 		return Position{}, InvalidRequest("",
-			"a position is <sequence>.<8 hexadecimal digits>, not '"+safetext.Printable(text)+"'")
+			"a position is <sequence>, or <sequence>.<8 hexadecimal digits>, not '"+safetext.Printable(text)+"'")
 	}
 	return Position{sequence, body}, nil
 }

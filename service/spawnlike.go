@@ -68,8 +68,8 @@ func (s *Service) manifestLike(ctx context.Context, c *Caller, session, digest s
 		return nil, &commands.Refusal{
 			Code:    commands.CodeConflict,
 			Pointer: "/like",
-			Message: "The manifest of session '" + session + "' cannot be read, so nobody knows what one like it gets",
-			Next:    "spawn a session without --like, and give it its options",
+			Message: "The manifest of session '" + session + "' is missing or invalid, so its options cannot be copied",
+			Next:    "spawn the session without --like, and give it role, strategy and options yourself",
 		}
 	}
 	return m, err

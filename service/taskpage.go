@@ -24,8 +24,8 @@ type PageOf struct {
 	Position int
 	// From is that item's position in the order of the list.
 	From int64
-	// behind is the cursor for it; nil for the beginning.
-	behind *cursor
+	// cursor is the one for it; nil for the beginning.
+	cursor *cursor
 }
 
 // part is what a list collects for a page: from the cursor's place on, and one item more than the page has.

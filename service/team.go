@@ -26,7 +26,7 @@ func checkAll(command commands.Command, o Options) error {
 
 // toTeam executes a command for each session at work of a team: those that the caller leads, or for a user those of a
 // project. Each is a command of its own with a key derived from the request's, so that a refusal for one does not
-// affect the others, and a repeated request writes to nobody twice, but also to those that joined since.
+// affect the others. A repeated request writes to nobody twice; it also reaches sessions that joined in the meantime.
 func (s *Service) toTeam(ctx context.Context, c *Caller, command commands.Command, a Call) (Done, error) {
 	if err := commands.ValidLine(commands.KeyName, c.Meta.Key, commands.MaxKey); err != nil {
 		return Done{}, err
@@ -79,7 +79,7 @@ func (s *Service) toTeam(ctx context.Context, c *Caller, command commands.Comman
 	}
 	if more := len(done.Warnings) - teamWarned; more > 0 {
 		done.Warnings = append(done.Warnings[:teamWarned],
-			strconv.Itoa(more)+" more warnings like these are not shown")
+			strconv.Itoa(more)+" more warnings are not shown")
 	}
 	return done, nil
 }

@@ -136,7 +136,7 @@ func TestWarningsOfATeamAreFew(t *testing.T) {
 	}
 	said, err := w.toAll(made.orchestrator, "k", `{"text":"Hello"}`, Options{})
 	if err != nil || len(said.Warnings) != teamWarned+1 ||
-		said.Warnings[teamWarned] != "3 more warnings like these are not shown" {
+		said.Warnings[teamWarned] != "3 more warnings are not shown" {
 		t.Errorf("%q %v", said.Warnings, err)
 	}
 }

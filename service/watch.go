@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -32,9 +33,9 @@ type Watch struct {
 	leave    func()
 
 	at Position
-	// frames were read and not returned yet; behind is the position up to which was read.
+	// frames were read and not returned yet; readTo is the position up to which commits were read.
 	frames []Frame
-	behind Position
+	readTo Position
 }
 
 // Watch starts to return what was committed after a position: first the history, and then what is committed from now
@@ -134,9 +135,13 @@ func tooManyReplays(err error) *Problem {
 	}
 }
 
-// mayWatch refuses a caller that may not watch at all, or not the project of its filter.
+// mayWatch refuses a caller that may not watch at all, or not the project of its filter. It also refuses a filter that
+// names a session or a task that does not exist.
 func (s *Service) mayWatch(c *Caller, filter WatchFilter) (err error) {
-	s.Handler.View(func(state *projections.State) { err = s.At(state, c).permitWatch(filter.Project) })
+	s.Handler.View(func(state *projections.State) {
+		v := s.At(state, c)
+		err = cmp.Or(v.permitWatch(filter.Project), v.namedSession(filter.Session), v.namedTask(filter.Task))
+	})
 	return err
 }
 
@@ -173,7 +178,7 @@ func (w *Watch) Next(ctx context.Context) (Frame, error) {
 	w.frames = w.frames[1:]
 	w.at = frame.Position
 	if len(w.frames) == 0 {
-		w.at = w.behind
+		w.at = w.readTo
 	}
 	return frame, nil
 }
@@ -197,9 +202,9 @@ func (w *Watch) read(ctx context.Context) error {
 		return err
 	}
 	last := &commits[len(commits)-1]
-	w.behind = positionOf(last.Sequence, last.Body)
+	w.readTo = positionOf(last.Sequence, last.Body)
 	if len(w.frames) == 0 {
-		w.at = w.behind
+		w.at = w.readTo
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 		t.Errorf("the held item is %+v", body)
 	}
 	s.do(s.admin(), "task:block", `{"taskId":"`+s.task+`"}`)
-	next(puller, "task "+s.task+" is blocked: `maestro input wait` waits until you hear that it goes on")
+	next(puller, "task "+s.task+" is blocked: `maestro input wait` tells you when it is unblocked")
 	s.do(s.admin(), "task:reopen", `{"taskId":"`+s.task+`"}`)
 	s.system(&commands.LoseSession{SessionID: puller.By.Name, SilentFor: 60_000, Lease: 60_000})
 	if body := s.whoami(puller); !strings.HasPrefix(body.Lost, "you have been lost since ") {
@@ -145,7 +145,7 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	s.do(s.admin(), "task:block", `{"taskId":"`+goal+`"}`)
 	silent := s.spawned(s.admin(), `,"taskIds":["`+goal+`"],"role":"orchestrator"`)
 	s.do(silent, "session:register", `{}`)
-	next(silent, "task "+goal+" is blocked: `maestro input wait` waits until you hear that it goes on")
+	next(silent, "task "+goal+" is blocked: `maestro input wait` tells you when it is unblocked")
 	s.do(s.admin(), "task:reopen", `{"taskId":"`+goal+`"}`)
 	s.do(s.admin(), "session:complete", `{"sessionId":"`+doer.By.Name+`"}`)
 	next(doer, "stop: the user completed your session")
@@ -197,7 +197,7 @@ func TestWhoamiSendsNobodyBackToWorkThatEnded(t *testing.T) {
 	goOn := func(task string) string {
 		return "; `maestro report progress \"<message>\" --task " + task + "` says that you go on"
 	}
-	wait := ": `maestro input wait` waits until you hear that it goes on"
+	wait := ": `maestro input wait` tells you when it is unblocked"
 	next(worker, "you said that "+one+" is blocked"+wait+goOn(one))
 	s.do(s.admin(), "session:message", `{"sessionId":"`+worker.By.Name+`","text":"here","about":"`+one+`"}`)
 	next(worker, "work on "+one+", then `maestro report complete \"<summary>\" --task "+one+"`")

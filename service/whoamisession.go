@@ -331,7 +331,7 @@ func (v View) waitForWord(x *projections.Session, task string, status events.Tas
 	if v.Permit("input:wait", x.ProjectID) != nil {
 		return blocked + ": go on once it is not, or end with `maestro session complete`"
 	}
-	return blocked + ": `maestro input wait` waits until you hear that it goes on" + goOn
+	return blocked + ": `maestro input wait` tells you when it is unblocked" + goOn
 }
 
 // queueFinished reports whether nothing is left to start in the session's queue.

@@ -9,7 +9,7 @@ import (
 )
 
 // SessionWorkflow returns the template of a session's prompts: the one that its manifest names, or that of its mode and
-// strategy; and what the session said and was told already, which an agent that begins anew does not know. A caller
+// strategy; and what the session said and was told already, which an agent that is restarted does not know. A caller
 // that may read the manifest may read it.
 func (s *Service) SessionWorkflow(ctx context.Context, c *Caller, in *wire.SessionID) (w wire.Workflow, err error) {
 	leave, err := s.admitted(ctx, c, Demand{})

@@ -300,24 +300,24 @@ func (f *fields) readStdin() error {
 	if from == nil {
 		return nil
 	}
-	text, err := textOf(f.cmd.InOrStdin(), slices.Contains(mayBeEmpty, from.flag))
+	text, err := textOf(f.cmd.InOrStdin(), mayBeEmpty(f.cmd, from.flag))
 	if err != nil {
 		return err
 	}
 	return from.settable().Set(text)
 }
 
-// textOf reads a text from stdin, without the line breaks at its end. The server checks its length. Without a text,
-// what was to write it has failed.
-func textOf(stdin io.Reader, mayBeEmpty bool) (string, error) {
+// textOf reads a text from stdin, without the line breaks at its end. The server checks its length. An empty
+// stdin is refused: the program that should have written the text has probably failed.
+func textOf(stdin io.Reader, empty bool) (string, error) {
 	read, err := io.ReadAll(io.LimitReader(stdin, commands.MaxRequest+1))
 	if err != nil {
 		return "", fmt.Errorf("read the text from stdin: %w", err)
 	}
 	text := strings.TrimRight(string(read), "\n")
-	if !mayBeEmpty && strings.TrimSpace(text) == "" {
+	if !empty && strings.TrimSpace(text) == "" {
 		return "", failure.Usage("There is no text on stdin").
-			WithNext("write it there, or give it in the place of -")
+			WithNext("pipe the text into the command, or give it as the value instead of -")
 	}
 	return text, nil
 }

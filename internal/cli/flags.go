@@ -14,12 +14,17 @@ import (
 	"maestro/internal/safetext"
 )
 
-// mayBeEmpty are the flags whose empty value has a meaning for a command that changes an object: a field without a
-// value. An empty value of any other flag is refused: it comes from an unset variable in a script, and differs from no
-// flag. `token create --expires "$TTL"` would create a token that never expires.
-var mayBeEmpty = []string{
+// clearable are the flags whose empty value has a meaning for a command that changes an object: a field without a value.
+var clearable = []string{
 	"agent", "agent-id", "criteria", "data", "depends-on", "description", "env", "labels", "metadata", "model",
 	"prompt", "skills", "task-ids", "working-dir",
+}
+
+// mayBeEmpty reports whether a flag of a command may have an empty value. Otherwise an empty value comes from an unset
+// variable in a script, and is not the same as leaving the flag out: `token create --expires "$TTL"` would create a
+// token that never expires.
+func mayBeEmpty(cmd *cobra.Command, flag string) bool {
+	return (cmd.Name() == "update" || cmd.Name() == "edit") && slices.Contains(clearable, flag)
 }
 
 // CheckFlags refuses flags that no command accepts.
@@ -47,8 +52,7 @@ func checkFlag(cmd *cobra.Command, flag *pflag.Flag) error {
 		return &ranError{failure.Usage("--%s takes one value, not %q", flag.Name, value).
 			WithNext("run the command once for each of them")}
 	}
-	changes := (cmd.Name() == "update" || cmd.Name() == "edit") && slices.Contains(mayBeEmpty, flag.Name)
-	if isEmpty(flag) && !changes && flag.Annotations[emptyMeans] == nil {
+	if isEmpty(flag) && !mayBeEmpty(cmd, flag.Name) && flag.Annotations[emptyMeans] == nil {
 		return &ranError{failure.Usage("--%s is empty", flag.Name).WithNext("leave the flag out, or give it a value")}
 	}
 	if words := flag.Annotations[choices]; words != nil && !slices.Contains(words, flag.Value.String()) {

@@ -44,7 +44,9 @@ and how much there is in the others; --all-projects shows them all.
 
 With --wait, if nothing needs you, the command waits until something does, or
 until --timeout (exit code 7). For a session, it also ends when there is mail,
-which it shows. It also ends with the process that started it.`,
+which it shows. It also ends when the process that started it ends.
+
+The guide's page "Leading a fleet" explains the kinds.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd
@@ -55,6 +57,7 @@ which it shows. It also ends with the process that started it.`,
 	bindQuery(cmd, &c.filter, ownWord{"kind", string(inboxSetAside)})
 	a.ListFlags(cmd)
 	a.WatchFlag(cmd)
+	Exclude(cmd, "wait", "watch")
 	return Tell(cmd, "inbox", "wait timeout")
 }
 

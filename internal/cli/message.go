@@ -34,8 +34,9 @@ sessions that it spawned, and a user to any session.
 
 With --all, and without <sessionId>, the message goes to a whole team: from an
 orchestrator to all sessions that it spawned, from a user to all sessions of a
-project. Sessions that have ended or whose work is done do not get it. A retry
-with the same --key reaches those that joined since, and nobody twice.`,
+project. Sessions that have ended or whose work is done do not get it. If you
+retry with the same --key, only sessions that have not been sent the message
+get it.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.all && len(args) < 2 {
 				return Takes(cmd, append([]string{"all"}, args...))
@@ -45,7 +46,7 @@ with the same --key reaches those that joined since, and nobody twice.`,
 		RunE: Running(c.run),
 	}
 	c.fields = bind(cmd, &c.body)
-	cmd.Flags().BoolVar(&c.all, "all", false, "to the working sessions that you spawned; a user: to all of the project")
+	cmd.Flags().BoolVar(&c.all, "all", false, "send it to every working session that you spawned, or for a user, of the project")
 	projectFlag(cmd, &c.project)
 	a.keyFlag(cmd, &c.key)
 	return AlsoTell(Tell(cmd, "session:message", "about"), "session:spawn",

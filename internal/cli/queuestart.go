@@ -57,7 +57,8 @@ exit code is 0, and there is no item.
 With --wait, the command waits for an item until --timeout (exit code 7), or
 until the queue is finished (exit code 0, and no item). A queue is finished
 when each of its items has ended, or the item's task was completed, cancelled
-or deleted. The command also ends with the process that started it.`,
+or deleted. The command also ends when the
+process that started it ends.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd
@@ -176,7 +177,10 @@ func showWork(a *Run, w *wire.Work) {
 	}
 	a.block("Prompt", w.InitialPrompt)
 	a.block("The task was reopened for this reason", w.Reopened)
-	a.block("The task is blocked for this reason; `maestro input wait` waits until it goes on", w.Blocked)
+	a.block("The task is blocked for this reason", w.Blocked)
+	if w.Blocked != "" {
+		a.Print("  Do not start on it: `maestro input wait` tells you when it is unblocked.\n")
+	}
 	a.block("The item was skipped before for this reason", w.Skipped)
 	a.block("The item was queued again for this reason", w.Requeued)
 	if done := w.SaidDone; done != nil {

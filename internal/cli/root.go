@@ -241,13 +241,13 @@ Environment:
   MAESTRO_HOME           the home; else ~/.maestro
   MAESTRO_LISTEN         where "maestro serve" listens; else what config.json of the home says, else 127.0.0.1:3000
 
-While the server is away, a session's reports are kept in the home. They are
-sent in order with its next command, or when the home's server is back. A
+While there is no connection to the server, a session's reports are kept in
+the home. They are sent in order with its next command, or when the home's server is back. A
 session's mail is printed on stderr with its next command.
 
 Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5
-usage or invalid, 6 conflict, 7 timed out, 8 done but something is missing, 130
-interrupted.`,
+wrong usage or invalid input, 6 conflict, 7 timed out, 8 done but something is
+missing, 130 interrupted with Ctrl-C.`,
 		Args:          Takes,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -48,13 +48,16 @@ func newSessionExec(a *Run) *cobra.Command {
 		Use:   "exec <sessionId> -- <command>...",
 		Short: "Run a command as a session, with heartbeats, and record its exit code",
 		Long: `Run a command as a session. The command gets the session's environment and none
-of your credentials. It runs in the session's working directory, if it has one.
-Variables that a user gave the session ("maestro session update --env") are set
-too. While it runs, Maestro sends heartbeats for the session and passes
-signals on to the command. When the command ends, Maestro records
+of your credentials. While it runs, Maestro sends heartbeats for the session
+and passes signals on to the command. When the command ends, Maestro records
 its exit code on the session's timeline and exits with the same code. If the
 session ends first, for example by "maestro session kill", the command is
 terminated and the exit code is 4.
+
+The command runs in the session's working directory, if the session has one,
+with the variables that a user gave the session ("maestro session update
+--env"). The program is found from your current directory; relative paths in
+its arguments count from the session's.
 
 An agent gets its instructions from "maestro worker init" or "maestro
 orchestrator init", which the command must run. The recipes of the guide have a
@@ -65,7 +68,8 @@ script that starts Claude Code with them.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.directory, "working-directory", "",
-		"`path` of the directory to run it in; the session's if absent, or else this one")
+		"where to run the command; the session's working directory if absent, else the current directory")
+	ValueName(cmd, "working-directory", "<path>")
 	return cmd
 }
 
@@ -158,8 +162,8 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// credential returns the secret of the session: that of this process, if it belongs to the session. The rest is what
-// the session itself is told.
+// credential returns the secret of the session: that of this process, if it belongs to the session. The
+// session reads the other fields itself, after its first heartbeat.
 func (c *sessionExec) credential(ctx context.Context, server *client.Client, session string) (wire.Credential, error) {
 	if c.sessionID() != session {
 		given, err := server.Credential(ctx, session)

@@ -186,7 +186,7 @@ func likeSpawn(args []string) bool {
 	return false
 }
 
-// sessionEnv returns the environment of a session, and puts its manifest into the home.
+// sessionEnv returns Maestro's own variables of a session.
 func sessionEnv(address, manifest string, c wire.Credential) map[string]string {
 	env := wire.Environment(address, c.ProjectID, c.SessionID, c.Strategy, manifest)
 	env[wire.EnvToken], env[wire.EnvAPIURL] = c.Token, address

@@ -29,7 +29,7 @@ func newSince(a *Run) *cobra.Command {
 	c := &since{Run: a}
 	cmd := &cobra.Command{
 		Use:   "since [<sequence|time>]",
-		Short: "Show what changed since a sequence number, a time or 10m ago; what needs you comes first",
+		Short: "Show what changed since an event, a time, or a duration such as 10m; what needs you comes first",
 		Args:  Takes,
 		Long: `Show what changed since a sequence of the log, a time (2026-02-02T10:00:00Z,
 2026-02-02), or for a duration (2h, 3d). Without an argument, it shows what

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,9 @@ type watch struct {
 	*Run
 	filter     wire.LiveFilter
 	everywhere bool
+	after      string
+	// continued says that the server's log has the position at which this began.
+	continued bool
 	// names are the names of sessions and the titles of tasks that the views had, by id.
 	names map[string]string
 }
@@ -31,28 +35,22 @@ func newWatch(a *Run) *cobra.Command {
 	c := &watch{Run: a, names: map[string]string{}}
 	cmd := &cobra.Command{
 		Use:   "watch",
-		Short: "Show what happens, as it happens",
+		Short: "Show events as they happen",
 		Args:  Takes,
-		Long: `Show each event as it happens: its sequence, its time, its actor and what
-happened. With -o jsonl, each line is a frame of the live views: the event, and
-the views that it changed.
+		Long: `Show each event as it happens: its number, its time, who caused it, and what
+happened. It begins with the next event; with --after-event, it first shows
+those since that event. With -o jsonl, each line holds an event and the new
+state of every object that it changed.
 
-It shows what happens from now on, or with --after-event what happened after
-that event first. It continues after a restart of the server without a gap, and
-ends with Ctrl-C.`,
+The command connects again after a restart of the server, and misses nothing.
+It ends with Ctrl-C.`,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.filter.ProjectID)
 	allProjectsFlag(cmd, &c.everywhere)
-	f := cmd.Flags()
-	f.StringVar(&c.filter.Session, "session", "", "only this session")
-	f.StringVar(&c.filter.Task, "task", "", "only this task")
-	f.StringVar(&c.filter.Kinds, "kinds", "", "only changes of these kinds: "+
-		strings.Join(wire.LiveFilter{}.KindNames(), ", "))
-	f.StringVar(&c.filter.After, "after-event", "", "begin after this event")
-	ValueName(cmd, "session", "<sessionId>")
-	ValueName(cmd, "task", "<taskId>")
-	ValueName(cmd, "kinds", "<kinds>")
+	bindQuery(cmd, &c.filter)
+	cmd.Flags().Lookup("kinds").Usage += ": " + strings.Join(wire.LiveFilter{}.KindNames(), ", ")
+	cmd.Flags().StringVar(&c.after, "after-event", "", "first show the events after this one")
 	ValueName(cmd, "after-event", "<sequence>")
 	Complete(cmd, "kinds", wire.LiveFilter{}.KindNames()...)
 	return Tell(cmd, "watch", "session", "task")
@@ -60,22 +58,38 @@ ends with Ctrl-C.`,
 
 func (c *watch) run(ctx context.Context, _ []string) error {
 	switch {
-	case c.format == "json":
-		return failure.Usage("`maestro watch` prints one object a line, and no single document").
-			WithNext("use -o jsonl")
+	case c.oneDocument():
+		return severalDocuments("`maestro watch`")
+	case c.after != "" && !isPosition(c.after):
+		return failure.Usage("--after-event takes the number of an event, not %s", Quoted(c.after)).
+			WithNext("`maestro audit replay` shows the events with their numbers")
 	case c.filter.ProjectID != "" && c.everywhere:
 		return bothProjects()
 	case c.filter.ProjectID == "" && !c.everywhere && c.filter.Session == "" && c.filter.Task == "":
 		c.filter.ProjectID = c.currentProject()
 	}
-	if c.filter.After == "" {
-		c.filter.After = wire.LiveAfterNow
-	}
+	c.filter.After = cmp.Or(c.after, wire.LiveAfterNow)
 	server, err := c.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	return follow(ctx, c.Run, server, c.filter, c.show)
+}
+
+// oneDocument reports whether the output is to be a single JSON document.
+func (a *Run) oneDocument() bool { return a.format == "json" || a.JSON && a.format != "jsonl" }
+
+// severalDocuments refuses to answer with a single document.
+func severalDocuments(what string) error {
+	return failure.Usage("%s keeps running, so it cannot answer with a single JSON document", what).
+		WithNext("use -o jsonl, which prints one object per line")
+}
+
+// isPosition reports whether a text can be a position in the log: a sequence, or one with the beginning of a hash.
+func isPosition(text string) bool {
+	sequence, _, _ := strings.Cut(text, ".")
+	_, err := strconv.ParseUint(sequence, 10, 64)
+	return err == nil
 }
 
 // forever is the time limit of a command that ends with Ctrl-C.
@@ -90,7 +104,7 @@ func follow(
 		begun := false
 		err := server.Live(ctx, filter, func(m client.LiveMessage) error {
 			if begun = true; away {
-				a.Say("maestro: the server answers again\n")
+				a.Say("maestro: connected again\n")
 				away = false
 			}
 			if m.Position != "" {
@@ -102,7 +116,7 @@ func follow(
 			return false, err
 		}
 		if !away {
-			a.Say("maestro: the server is away; this goes on when it is back\n")
+			a.Say("maestro: the connection to the server is lost; trying again\n")
 			away = true
 		}
 		if begun {
@@ -132,8 +146,13 @@ func (c *watch) show(m client.LiveMessage) error {
 			return c.unreadable(err)
 		}
 		c.learn(part.Items)
+	case wire.LiveKindAt:
+		c.continued = true
 	case wire.LiveKindReady:
-		c.Say("maestro: the server has another log now; what follows happens in it\n")
+		if !c.continued {
+			return c.noSuchEvent(m)
+		}
+		c.Say("maestro: the server's log was replaced, for example by a restore; what follows happens in the new one\n")
 	case wire.LiveKindFrame:
 		if c.asData() {
 			c.WriteJSON(m.Data)
@@ -187,12 +206,26 @@ func (c *watch) learn(views []wire.LiveView) {
 	}
 }
 
+// noSuchEvent refuses a position that the log does not have.
+func (c *watch) noSuchEvent(m client.LiveMessage) error {
+	var point wire.LivePoint
+	if err := json.Unmarshal(m.Data, &point); err != nil {
+		return c.unreadable(err)
+	}
+	return &failure.Error{
+		Code:    failure.NotFound,
+		Message: "The log has no event " + c.after + " to begin after",
+		Why:     "its newest event is " + strconv.FormatUint(point.Seq, 10),
+		Next:    "leave out --after-event to see what happens from now on",
+	}
+}
+
 func (c *watch) unreadable(err error) error {
 	return &failure.Error{
 		Code:    failure.File,
 		Message: "The server's answer cannot be read",
 		Why:     err.Error(),
-		Next:    "compare `maestro version` with the server's: it may be newer",
+		Next:    "if the server is newer than this command, update this command (`maestro version` shows its version)",
 		Err:     err,
 	}
 }

@@ -24,13 +24,14 @@ const clearScreen = "\x1b[H\x1b[2J"
 // of views that the list is made from; none for all.
 func (a *Run) WatchFlag(cmd *cobra.Command, kinds ...string) {
 	on := false
-	cmd.Flags().BoolVar(&on, "watch", false, "show the list again whenever it changes, until Ctrl-C")
+	cmd.Flags().BoolVar(&on, "watch", false,
+		"show this now and after each change, until Ctrl-C; for orchestrators and users")
 	list := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !on {
 			return list(cmd, args)
 		}
-		w := &listWatch{Run: a, list: func() error {
+		w := &listWatch{Run: a, typed: cmd.CommandPath(), list: func() error {
 			err := list(cmd, args)
 			if ran := (*ranError)(nil); errors.As(err, &ran) {
 				return ran.err
@@ -45,25 +46,26 @@ func (a *Run) WatchFlag(cmd *cobra.Command, kinds ...string) {
 // listWatch shows a list whenever it changes.
 type listWatch struct {
 	*Run
-	list   func() error
+	list func() error
+	// typed is the command that lists.
+	typed  string
 	filter wire.LiveFilter
 	last   string
 	shown  bool
 }
 
 func (w *listWatch) run(ctx context.Context) error {
-	if w.format == "json" || w.JSON && w.format != "jsonl" {
-		return failure.Usage("--watch shows the list several times, and no single document").
-			WithNext("use -o jsonl")
+	if w.oneDocument() {
+		return severalDocuments("--watch")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	changed, ended := make(chan struct{}, 1), make(chan error, 1)
-	server, err := w.Connect(ctx) // the two use the same client
+	server, err := w.Connect(ctx) // before the goroutine starts: the list and the live views share this client
 	if err != nil {
 		cancel()
 		return err
 	}
-	beside := *w.Run // which notes for itself where the server is
+	beside := *w.Run // a copy, because each of the two remembers the server's address
 	go func() {
 		ended <- follow(ctx, &beside, server, w.filter, func(client.LiveMessage) error {
 			select {
@@ -77,7 +79,7 @@ func (w *listWatch) run(ctx context.Context) error {
 		select {
 		case err = <-ended:
 			cancel()
-			return err
+			return w.mayNotWatch(err)
 		case <-changed:
 			err = w.show()
 		}
@@ -89,6 +91,22 @@ func (w *listWatch) run(ctx context.Context) error {
 		case <-time.After(watchPause):
 		case <-ctx.Done():
 		}
+	}
+}
+
+// mayNotWatch says of a caller that may not watch that it may still list.
+func (w *listWatch) mayNotWatch(err error) error {
+	var said *client.Error
+	if !errors.As(err, &said) || said.Rule != "watch" {
+		return err
+	}
+	return &failure.Error{
+		Err:     err,
+		Status:  said.Status,
+		Code:    said.Code,
+		Message: "--watch is not allowed for you",
+		Why:     said.Message,
+		Next:    "run `" + w.typed + "` without --watch",
 	}
 }
 

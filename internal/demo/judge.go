@@ -173,7 +173,7 @@ func judgeKilled(h history, _ Evidence) (string, error) {
 func judgeOutage(h history, _ Evidence) (string, error) {
 	for _, i := range h.each("session.reported") {
 		if e := h[i]; e.Occurred != "" && !e.Data.Late && e.by(e.Data.SessionID) {
-			return fmt.Sprintf("what %s reported while it was dead arrived when it was back, and keeps its time",
+			return fmt.Sprintf("what %s reported while the server was down arrived when it was back, and keeps its time",
 				h.nameOf(e.Data.SessionID)), nil
 		}
 	}
@@ -266,7 +266,7 @@ func judgeReopen(h history, _ Evidence) (string, error) {
 			why = fmt.Errorf("nobody confirmed %s after it was done again", move.TaskID)
 			continue
 		}
-		return fmt.Sprintf("%s was told “%s”, did that, and you confirmed it", session, move.Reason), nil
+		return fmt.Sprintf("%s was told “%s”, fixed it, and you confirmed it", session, move.Reason), nil
 	}
 	return "", why
 }

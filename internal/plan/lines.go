@@ -44,7 +44,7 @@ func isMarker(line, marker string) bool {
 	return found && (rest == "" || rest[0] == ' ' || rest[0] == '\t')
 }
 
-// cutLine returns the first line of a text, and the rest behind its line break: one of those that YAML 1.1 knows.
+// cutLine returns the first line of a text, and the rest after its line break: one of those that YAML 1.1 knows.
 func cutLine(text string) (line, rest string) {
 	at := strings.IndexAny(text, "\n\r\u0085\u2028\u2029")
 	if at < 0 {

@@ -17,7 +17,7 @@ type choice struct {
 	// from are the sources that have it, and by is what proves best that it is the home's own.
 	from []*source
 	by   proof
-	// contradicted says that a witness saw another event there, or on the chain behind it; by is that witness.
+	// contradicted says that a witness saw another event there, or on the chain after it; by is that witness.
 	contradicted bool
 	// foreign says that it may be anybody's event: nothing proves that it was in the home's log.
 	foreign bool

@@ -24,9 +24,9 @@ const LiveAfterNow = "now"
 // LiveFilter selects what the live views show: everything that the caller may see if it is empty.
 type LiveFilter struct {
 	ProjectID string `query:"project" doc:"only this project"`
-	Session   string `query:"session" doc:"only what this session did, and what changed it, its questions or its items"`
-	Task      string `query:"task" doc:"only what concerns this task: its view, items, questions and timeline, and its sessions"`
-	Kinds     string `query:"kinds" doc:"only changes of these kinds, separated by commas"`
+	Session   string `query:"session" flag:"session <sessionId>" doc:"only what this session did, and what changed it, its questions or its items"`
+	Task      string `query:"task" flag:"task <taskId>" doc:"only what concerns this task: its items, its questions and its sessions"`
+	Kinds     string `query:"kinds" flag:"kinds <kind>,..." doc:"only events that changed one of these"`
 	After     string `query:"after" doc:"continue after this position, as Last-Event-ID does; now shows only what happens from now on"`
 	Follow    string `query:"follow" doc:"false ends the answer when the reader has the views of now"`
 }

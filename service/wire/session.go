@@ -15,7 +15,7 @@ type SessionID struct {
 type SessionFilter struct {
 	ProjectID string `query:"projectId" doc:"of this project"`
 	TaskID    string `query:"taskId" flag:"task <taskId>" doc:"that have this task"`
-	Status    string `query:"status" flag:"status spawning|idle|running|working|completed|stopped|failed|lost" doc:"with this status; lost: not heard, and not ended"`
+	Status    string `query:"status" flag:"status spawning|idle|running|working|completed|stopped|failed|lost" doc:"with this status; lost: its lease expired, and it has not ended"`
 	Active    string `query:"active" doc:"true: that are not completed"`
 	Living    string `query:"living" doc:"true: that have not ended"`
 	SpawnedBy string `query:"spawnedBy" flag:"spawned-by <sessionId>" doc:"that this session or its predecessor spawned"`

@@ -24,7 +24,7 @@ type TemplateID struct {
 }
 
 // Workflow is what a session's prompts are made from, besides its manifest. Words are the newest of its reports and
-// mail, oldest first, without the mail that it has not received: an agent that begins anew in it does not know them.
+// mail, oldest first, without the mail that it has not received: an agent that is restarted in it does not know them.
 type Workflow struct {
 	Template
 	Words []WorkWord `json:"words,omitempty"`

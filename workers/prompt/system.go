@@ -21,7 +21,7 @@ type Session struct {
 	SpawnedBy string
 	// Workspace is its own directory.
 	Workspace string
-	// Before are the newest of its reports and mail, oldest first: an agent that begins anew in it does not know them.
+	// Before are the newest of its reports and mail, oldest first: an agent that is restarted in it does not know them.
 	Before []manifest.Word
 }
 

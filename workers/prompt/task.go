@@ -233,8 +233,9 @@ func (w *xmlWriter) before(words []manifest.Word) {
 	}
 	w.start("said_before")
 	w.text("note",
-		"This session has run before. A word element is something that it said, a told element something that "+
-			"others told it; nobody tells it again. Trust what you find in the files more than what was said.")
+		"An agent has worked in this session before you. A word element is what it reported. A told element is a "+
+			"message that it received: you will not receive it again, and it still applies. If the files and these "+
+			"words disagree, trust the files.")
 	w.words(words)
 	w.end()
 }

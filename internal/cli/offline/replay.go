@@ -109,8 +109,8 @@ func (m moment) before(sequence uint64, at time.Time) bool {
 	return m.sequence > 0 && sequence > m.sequence || !m.time.IsZero() && at.After(m.time)
 }
 
-// behind reports whether the moment is after an event.
-func (m moment) behind(sequence uint64, at time.Time) bool {
+// isAfter reports whether the moment is after an event.
+func (m moment) isAfter(sequence uint64, at time.Time) bool {
 	return sequence < m.sequence || !m.time.IsZero() && at.Before(m.time)
 }
 
@@ -396,7 +396,7 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 	if about {
 		r.found = true
 	}
-	if about && !r.from.behind(sequence, e.Time) {
+	if about && !r.from.isAfter(sequence, e.Time) {
 		r.story = append(r.story, t)
 	}
 }

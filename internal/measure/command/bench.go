@@ -36,7 +36,7 @@ func New(a *cli.Run) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure this machine: the product against the layers below it, in turns",
+		Short: "Measure Maestro on this machine, against the software below it",
 		Args:  cli.Takes,
 		Long: `Compare the product with JetStream, net/http and the operating system without
 it: in the same run, on the same disk, taking turns. Every figure is a ratio.

@@ -25,7 +25,7 @@ func strangerBetween(t *testing.T, f Fixture) {
 		}
 		ours := batch(fmt.Sprintf("ours-%d", n), n, 10)
 		if err := f.Log.Append(t.Context(), head, ours); !errors.Is(err, events.ErrConflict) {
-			t.Fatalf("append %d behind a stranger: %v, expected a conflict", n, err)
+			t.Fatalf("append %d after a stranger: %v, expected a conflict", n, err)
 		}
 		if got := mustSync(t, f.Log); got != head+1 {
 			t.Fatalf("the head is %d, expected %d: the stranger's message and nothing of ours", got, head+1)

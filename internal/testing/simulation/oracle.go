@@ -170,7 +170,7 @@ func (o *oracle) follow(m events.Message) *Failure {
 		return failure("5 the chain", "sequence %d has the prevhash %s, the chain is at %s", sequence, e.PrevHash, prev)
 	}
 	if e.Time < o.at {
-		return failure("time never goes back", "sequence %d has the time %s, behind %s", sequence, e.Time, o.at)
+		return failure("time never goes back", "sequence %d has the time %s, before %s", sequence, e.Time, o.at)
 	}
 	if f := o.holders.follow(sequence, e); f != nil {
 		return f
@@ -241,7 +241,7 @@ func (o *oracle) follow(m events.Message) *Failure {
 		return failure("4 every view equals the fold", "sequence %d cannot be folded: %v", sequence, err)
 	}
 	if err := after.model().compare(o.state); err != nil {
-		return failure("views show what happened", "behind sequence %d, %v: %s", sequence, err, w)
+		return failure("views show what happened", "after sequence %d, %v: %s", sequence, err, w)
 	}
 	return nil
 }
