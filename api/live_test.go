@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"maps"
 	"bufio"
 	"context"
 	"encoding/json"
@@ -64,8 +65,15 @@ func (s *stream) next() client.LiveMessage {
 	case m := <-s.messages:
 		s.keep(m)
 		return m
-	case err := <-s.ended:
-		s.Fatalf("the stream ended: %v", err)
+	case err := <-s.ended: // after its last message
+		select {
+		case m := <-s.messages:
+			s.ended <- err
+			s.keep(m)
+			return m
+		default:
+			s.Fatalf("the stream ended: %v", err)
+		}
 	case <-time.After(20 * time.Second):
 		s.Fatal("no message came")
 	}
@@ -287,12 +295,14 @@ func TestLiveShowsWhatItsReaderMaySee(t *testing.T) {
 	}
 
 	// Questions are those of its own sessions, as in their list.
-	ask := func(by string) { w.do(by, "report:needs-input", `{"message":"Which?"}`).is(200) }
+	ask := func(by, question string) {
+		w.do(by, "report:needs-input", `{"message":"`+question+`"}`).is(200)
+	}
 	_, own := w.session(lead, project, w.task(project), ``)
-	ask(worker)
-	s.until("needs-input")
-	ask(own)
-	s.until("needs-input")
+	ask(worker, "Whose?")
+	s.until("Whose?")
+	ask(own, "Mine?")
+	s.until("Mine?")
 	whole := w.live(lead, wire.LiveFilter{Kinds: "input", Follow: "false"})
 	whole.until(wire.LiveKindReady)
 	for _, live := range []*stream{s, whole} {
@@ -306,8 +316,15 @@ func TestLiveShowsWhatItsReaderMaySee(t *testing.T) {
 			}
 		}
 		if inputs != 1 {
-			t.Errorf("it is shown %d questions", inputs)
+			t.Errorf("it is shown %d questions: %v", inputs, slices.Sorted(maps.Keys(live.views)))
 		}
+	}
+	// Who may watch, and list nothing, is shown no views.
+	_, blind := w.session(adminToken, project, w.task(project), `,"allowedCommands":["watch"]`)
+	seen := w.live(blind, wire.LiveFilter{Follow: "false"})
+	seen.until(wire.LiveKindReady)
+	if len(seen.views) != 0 {
+		t.Errorf("a session that may list nothing is shown %v", slices.Sorted(maps.Keys(seen.views)))
 	}
 	w.do(adminToken, "session:kill", `{"sessionId":"`+ownID(w, lead)+`"}`).is(200)
 	select {

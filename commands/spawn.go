@@ -51,7 +51,7 @@ type SpawnSession struct {
 	Queue     string `json:"queue,omitempty" doc:"queue strategy: where it pulls from; if absent, its own, or without tasks the project's only one"`
 	Timeout   int64  `json:"timeout,omitempty" absent:"a session that never times out" doc:"fail it after this time, in milliseconds"`
 	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
-	Like      string `json:"like,omitempty" flag:"<sessionId>" doc:"copy role, strategy, commands and options from this session; what is given here replaces all of these but the role"`
+	Like      *string `json:"like,omitempty" flag:"<sessionId>" doc:"copy role, strategy, commands and options from this session; what is given here replaces all of these but the role"`
 }
 
 // ID implements Command.

@@ -12,21 +12,30 @@ import (
 // options, as far as it does not give them itself. The tasks are its own. Of the options, those in the manifest of that
 // session come first: see [SpawnSession.WithOptions].
 func (x *SpawnSession) Resolved(s *projections.State, by Actor) (*SpawnSession, error) {
-	if x.Like == "" || x.asked != nil && x.asked.resolved {
+	if x.Like == nil || x.asked != nil && x.asked.resolved {
 		return x, nil
 	}
-	if err := ValidID("/like", x.Like); err != nil {
+	id := *x.Like
+	if err := ValidID("/like", id); err != nil { // an empty one, too: the default would be more than was meant
 		return nil, err
 	}
-	like := s.Session(x.Like)
-	if like == nil || like.ProjectID != x.project(s, by) {
-		return nil, notFound("Session", x.Like)
+	like := s.SessionEver(id)
+	switch {
+	case like == nil:
+		return nil, notFound("Session", id)
+	case like.ProjectID != x.project(s, by):
+		if by.Kind != ActorUser {
+			return nil, notFound("Session", id)
+		}
+		refusal := invalid("/like", "session '%s' is in another project: %s", id, like.ProjectID)
+		refusal.Next = "name a session of the project in which you spawn this one"
+		return nil, refusal
 	}
 	switch {
 	case x.ManifestDigest != "":
 		return nil, invalid("/like", "like and a manifest cannot be used together: leave out one of them")
 	case x.Role != "" && x.Role != like.Role:
-		refusal := invalid("/role", "session '%s' is %s, and like takes its role", x.Like, aRole(like.Role))
+		refusal := invalid("/role", "session '%s' is %s, and like takes its role", id, aRole(like.Role))
 		refusal.Next = "leave out role, or spawn the session without like"
 		return nil, refusal
 	}
@@ -112,10 +121,10 @@ func mayPassOn(s *projections.State, by Actor, like *projections.Session) bool {
 
 // project is the one that a spawn names, or its caller's, or that of the session that it is to be like.
 func (x *SpawnSession) project(s *projections.State, by Actor) string {
-	if project := x.projectOr(by); project != "" || x.Like == "" {
+	if project := x.projectOr(by); project != "" || x.Like == nil {
 		return project
 	}
-	if like := s.Session(x.Like); like != nil {
+	if like := s.SessionEver(*x.Like); like != nil {
 		return like.ProjectID
 	}
 	return ""

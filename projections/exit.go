@@ -20,9 +20,11 @@ type Exited struct {
 func (s *State) newestOf(e *Entry) {
 	switch x := s.sessions.get(e.SessionID); {
 	case e.Type == TypeExited:
-		if !e.exited().Others {
-			s.exits.put(e.SessionID, e)
+		end := e
+		if e.exited().Others {
+			end = nil // a command runs
 		}
+		s.exits.put(x.ID, end)
 	case s.exits.get(e.SessionID) == nil:
 	case e.Type == EntryRecovered, x != nil && e.Source == x.Source():
 		s.exits.put(e.SessionID, nil)

@@ -49,10 +49,26 @@ func (s *State) spawnLike(x *Session) string {
 	return spawn
 }
 
-// isSpecial reports whether a session was given more than its role and its strategy, or belongs to a team.
+// isSpecial reports whether a session was given more than its role and its strategy, belongs to a team, or left mail
+// that only its successor is told.
 func (s *State) isSpecial(x *Session) bool {
 	return x.Permissions != nil && x.Permissions.Explicit || x.Options != nil || x.Model != "" || x.Agent != "" ||
-		len(x.Skills) > 0 || len(x.Context) > 0 || x.Deadline > 0 || x.OwnManifest || s.Leader(x) != ""
+		len(x.Skills) > 0 || len(x.Context) > 0 || x.Deadline > 0 || x.OwnManifest || s.Leader(x) != "" ||
+		s.leftMail(x)
+}
+
+// leftMail reports whether a session that pulls from a queue has unread mail that names no task: whoever takes its item
+// is not told it.
+func (s *State) leftMail(x *Session) bool {
+	if x.Queue == "" {
+		return false
+	}
+	s.work(uint64(len(x.Mail)))
+	return slices.ContainsFunc(x.Mail, func(m Message) bool { return m.Notice == "" && m.About == "" }) ||
+		slices.ContainsFunc(s.Undelivered(x.ID), func(id string) bool {
+			asked := s.Input(id)
+			return asked != nil && len(asked.TaskIDs) == 0
+		})
 }
 
 // SpawnForQueue returns the command that spawns a session for the items of a queue.
@@ -62,7 +78,7 @@ func SpawnForQueue(project, queue string) string {
 
 // spawnFor returns the command that spawns a session for the items of a queue, like the one that pulled from it.
 func (b *inbox) spawnFor(q *Queue, before string) string {
-	if x := b.Session(before); x != nil && x.Queue == q.Name && b.isSpecial(x) {
+	if x := b.SessionEver(before); x != nil && x.Queue == q.Name && b.isSpecial(x) {
 		return b.spawnLike(x)
 	}
 	return SpawnForQueue(q.ProjectID, q.Name)

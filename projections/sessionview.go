@@ -44,9 +44,11 @@ type SessionView struct {
 	AgentID     string              `json:"agentId,omitempty"`
 	Skills      []string            `json:"skills,omitempty"`
 	// Options are how its agent is run, where that is not the default.
-	Options        *events.AgentOptions `json:"options,omitempty"`
-	ManifestDigest string               `json:"manifestDigest,omitempty"`
-	Metadata       json.RawMessage      `json:"metadata,omitempty"`
+	Options *events.AgentOptions `json:"options,omitempty"`
+	// OwnManifest says that somebody wrote its manifest, which alone has its model and its options.
+	OwnManifest    bool            `json:"ownManifest,omitempty"`
+	ManifestDigest string          `json:"manifestDigest,omitempty"`
+	Metadata       json.RawMessage `json:"metadata,omitempty"`
 	// Names are the names of the sessions and the titles of the tasks that the view mentions, by id. The service sets
 	// them, for a single session.
 	Names map[string]string `json:"names,omitempty"`
@@ -76,6 +78,10 @@ func (x *Session) View() SessionView {
 	if !x.Silent() {
 		lost = 0
 	}
+	model, options := x.Model, x.Options
+	if x.OwnManifest {
+		model, options = "", nil
+	}
 	return SessionView{
 		LostAt:         orNull(events.Millis(lost)),
 		Deadline:       orNull(events.Millis(x.Deadline)),
@@ -98,11 +104,12 @@ func (x *Session) View() SessionView {
 		SpawnedBy:      x.SpawnedBy,
 		CreatedBy:      x.CreatedBy,
 		Permissions:    x.Permissions,
-		Model:          x.Model,
+		Model:          model,
 		Agent:          x.Agent,
 		AgentID:        x.AgentID,
 		Skills:         x.Skills,
-		Options:        x.Options,
+		Options:        options,
+		OwnManifest:    x.OwnManifest,
 		ManifestDigest: x.ManifestDigest,
 		Metadata:       x.Metadata,
 	}

@@ -390,7 +390,8 @@ func (r *LiveReader) seeing(see func(*sight)) (err error) {
 // shows reports whether the caller may see a change, and its filter selects it; left says that the object is no longer
 // among those that the filter selects.
 func (r *LiveReader) shows(s *sight, l *liveChange) (shows, left bool) {
-	if !l.every && !s.sees(l.project) || l.input != nil && s.maySeeQuestion(l.input) != nil {
+	if !l.every && !s.sees(l.project) || !s.lists(l.Kind, l.project) ||
+		l.input != nil && s.maySeeQuestion(l.input) != nil {
 		return false, false
 	}
 	return r.filter.passes(l)

@@ -36,6 +36,8 @@ type gathering struct {
 	// spawns says that a session is spawned with the manifest, and with this free context.
 	spawns  bool
 	context json.RawMessage
+	// like is the session that a spawned one without tasks is to be like; "" if there is none.
+	like string
 
 	// dependencies counts the dependencies of the session's tasks.
 	dependencies int
@@ -249,8 +251,12 @@ func (g *gathering) makeSources(v View, until uint64) (done bool, err error) {
 			g.from.Around = append(g.from.Around, taskSource(v, g.around[g.sources-len(g.own)]))
 		}
 	}
-	if g.spawns && len(g.own) > 0 {
+	switch {
+	case !g.spawns:
+	case len(g.own) > 0:
 		g.before = v.predecessors(g.own[0])
+	case g.like != "":
+		g.before = v.predecessorIn(g.like)
 	}
 	return true, nil
 }

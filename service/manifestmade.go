@@ -32,6 +32,9 @@ func (s *Service) generateManifest(
 		spawns:  true,
 		context: x.Context,
 	}
+	if x.Like != nil {
+		g.like = *x.Like
+	}
 	defer g.free()
 	m, err := s.makeManifest(ctx, c, g)
 	var invalid *manifest.InvalidError

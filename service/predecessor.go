@@ -58,14 +58,8 @@ func (v View) predecessors(t *projections.Task) *predecessors {
 		if x == nil || !ended && !v.leftTask(x, t) {
 			continue
 		}
-		one := &predecessor{
-			Session:  x,
-			timeline: v.SessionTimeline(x.ID),
-			newest: func(timeline projections.Timeline) iter.Seq[*projections.Entry] {
-				return reader.backward(timeline, x.ID)
-			},
-			said: said[x.ID],
-		}
+		one := reader.predecessor(v, x)
+		one.said = said[x.ID]
 		if !ended {
 			one.about = t.ID
 		}
@@ -80,6 +74,27 @@ func (v View) predecessors(t *projections.Task) *predecessors {
 		return nil
 	}
 	return before
+}
+
+// predecessorIn returns what a session left that has ended, for one that continues its work on a queue; nil if it has
+// not ended.
+func (v View) predecessorIn(session string) *predecessors {
+	x := v.SessionEver(session)
+	if x == nil || v.Gone(session) == "" && x.Active() {
+		return nil
+	}
+	return &predecessors{sessions: []*predecessor{v.entryReader().predecessor(v, x)}}
+}
+
+// predecessor returns what a session left on its timeline.
+func (r entryReader) predecessor(v View, x *projections.Session) *predecessor {
+	return &predecessor{
+		Session:  x,
+		timeline: v.SessionTimeline(x.ID),
+		newest: func(timeline projections.Timeline) iter.Seq[*projections.Entry] {
+			return r.backward(timeline, x.ID)
+		},
+	}
 }
 
 // manifest returns the part of the successor's manifest about those before it: the newest that said something or was

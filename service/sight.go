@@ -3,6 +3,7 @@ package service
 import (
 	"slices"
 
+	"maestro/commands"
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
@@ -26,11 +27,20 @@ type sight struct {
 	View
 
 	filter WatchFilter
-	// seen remembers which projects the caller may watch.
-	seen map[string]bool
+	// seen remembers which projects the caller may watch, and listed which objects of a project it may list.
+	seen   map[string]bool
+	listed map[kindIn]bool
 }
 
-func newSight(v View, filter WatchFilter) *sight { return &sight{v, filter, map[string]bool{}} }
+// kindIn is a kind of objects in a project.
+type kindIn struct {
+	kind    projections.Kind
+	project string
+}
+
+func newSight(v View, filter WatchFilter) *sight {
+	return &sight{View: v, filter: filter, seen: map[string]bool{}, listed: map[kindIn]bool{}}
+}
 
 // sees reports whether the caller may watch a project. What belongs to none, such as a token, is only for callers that
 // read everything.
@@ -44,6 +54,33 @@ func (s *sight) sees(project string) bool {
 		s.seen[project] = sees
 	}
 	return sees
+}
+
+// listRows are the rows that permit to list objects. Questions have a rule of their own: maySeeQuestion.
+var listRows = map[projections.Kind]string{
+	projections.KindProject:         "project:list",
+	projections.KindTask:            "task:list",
+	projections.KindTaskTimeline:    "task:get",
+	projections.KindSession:         "session:list",
+	projections.KindSessionTimeline: "session:info",
+	projections.KindQueue:           "queue:status",
+	projections.KindQueueItem:       "queue:list",
+	projections.KindTemplate:        "template:list",
+}
+
+// lists reports whether the caller may list the objects of a kind in a project, besides watching it.
+func (s *sight) lists(kind projections.Kind, project string) bool {
+	row := listRows[kind]
+	if row == "" || s.Caller.By.Kind != commands.ActorSession {
+		return true
+	}
+	key := kindIn{kind, project}
+	may, known := s.listed[key]
+	if !known {
+		may = s.Permit(row, project) == nil
+		s.listed[key] = may
+	}
+	return may
 }
 
 // frame returns what the caller sees of a commit, false if that is nothing.

@@ -14,13 +14,13 @@ import (
 func (s *Service) spawnLike(
 	ctx context.Context, c *Caller, x *commands.SpawnSession,
 ) (spawn *commands.SpawnSession, err error) {
-	if x.Like == "" {
+	if x.Like == nil {
 		return x, nil
 	}
 	decided, digest, workingDir := false, "", ""
 	err = s.work(ctx, c, func(v View) (err error) {
 		project := cmpOr(x.Project, c.By.Project)
-		like := v.Session(x.Like)
+		like := v.SessionEver(*x.Like)
 		if like != nil {
 			project = cmpOr(project, like.ProjectID)
 		}
@@ -42,7 +42,7 @@ func (s *Service) spawnLike(
 	}
 	filled := x
 	if digest != "" {
-		m, err := s.manifestLike(ctx, c, x.Like, digest)
+		m, err := s.manifestLike(ctx, c, *x.Like, digest)
 		if err != nil {
 			return nil, err
 		}

@@ -102,8 +102,17 @@ func TestSpawnLikeAnotherAgain(t *testing.T) {
 			t.Errorf("after %s: %+v %v", change, again, err)
 		}
 	}
-	if _, err := w.try(w.admin(), "session:spawn", body, "another"); err == nil {
-		t.Error("a session is like one that was deleted")
+	// One that was deleted can still be copied: its successor may do no more than it.
+	after, err := w.try(w.admin(), "session:spawn", body, "another")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spawned, ok := after.Data.(*events.SessionSpawned)
+	if !ok || spawned.Options == nil || spawned.Options.PermissionMode != "readOnly" {
+		t.Errorf("a session like a deleted one: %+v", after.Data)
+	}
+	if _, err := w.try(w.admin(), "session:spawn", `{"like":"","project":"`+project+`"}`, "empty"); err == nil {
+		t.Error("an empty like gives the default rights")
 	}
 }
 

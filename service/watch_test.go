@@ -436,7 +436,7 @@ func TestWatchEndsWithTheCredential(t *testing.T) {
 			stopping, stop := context.WithCancel(t.Context())
 			defer stop()
 			s.Stopping = stopping
-			watch := s.watching(c.caller(s), Position{Sequence: s.Head()}, WatchFilter{Session: "sess_none"})
+			watch := s.watching(c.caller(s), Position{Sequence: s.Head()}, WatchFilter{Session: s.workerName})
 			began, ended := time.Now(), make(chan error)
 			go func() {
 				_, err := watch.Next(context.Background())

@@ -216,6 +216,9 @@ func showSession(a *Run, x wire.Session) {
 		a.Field("Deadline", a.When(*x.Deadline))
 	}
 	a.Field("Agent", strings.TrimSpace(x.Agent+" "+x.Model))
+	if x.OwnManifest {
+		a.Field("Options", "in its manifest: see `maestro manifest show --session "+x.ID+"`")
+	}
 	a.Field("Options", optionsText(x.Options))
 	a.Field("Skills", strings.Join(x.Skills, ", "))
 	a.Field("Spawned by", withName(x.SpawnedBy, x.Names[x.SpawnedBy]))

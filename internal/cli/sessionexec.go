@@ -59,6 +59,9 @@ with the variables that a user gave the session ("maestro session update
 --env"). The program is found from your current directory; relative paths in
 its arguments count from the session's.
 
+If there is no connection to the server for ten seconds after the command
+ended, its exit code is not recorded.
+
 An agent gets its instructions from "maestro worker init" or "maestro
 orchestrator init", which the command must run. The recipes of the guide have a
 script that starts Claude Code with them.`,

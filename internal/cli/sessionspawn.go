@@ -58,7 +58,7 @@ func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
 	switch {
 	case c.file != "":
 		err = spawnWith(ctx, c.Run, c.file, &c.body)
-	case c.body.Like != "" && len(c.body.TaskIDs) == 0 && !c.cmd.Flags().Changed("project"):
+	case c.body.Like != nil && len(c.body.TaskIDs) == 0 && !c.cmd.Flags().Changed("project"):
 		c.body.Project = "" // that of the other session
 	default:
 		c.body.Project, err = c.project(ctx, c.body.Project, c.body.TaskIDs...)

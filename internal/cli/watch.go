@@ -115,12 +115,12 @@ func follow(
 		if err == nil || ctx.Err() != nil || !comesBack(err) {
 			return false, err
 		}
+		if begun {
+			return false, nil // it is asked again at once
+		}
 		if !away {
 			a.Say("maestro: the connection to the server is lost; trying again\n")
 			away = true
-		}
-		if begun {
-			return false, nil // it is asked again
 		}
 		return false, &client.ConnectionError{URL: server.Base(), Err: err}
 	})

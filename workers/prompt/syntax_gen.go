@@ -407,12 +407,13 @@ var usages = []usage{
 	{
 		id:          "watch",
 		syntax:      "watch [--session <sessionId>] [--task <taskId>]",
-		description: "Show what happens, as it happens",
+		description: "Show events as they happen",
 	},
 	{
-		id:          "since",
-		syntax:      "since [<sequence|time>]",
-		description: "Show what changed since a sequence number, a time or 10m ago; what needs you comes first",
+		id:     "since",
+		syntax: "since [<sequence|time>]",
+		description: "Show what changed since an event, a time, or a duration such as 10m; what needs you comes " +
+			"first",
 	},
 	{
 		id:          "why",
