@@ -1,10 +1,10 @@
 package api_test
 
 import (
-	"maps"
 	"bufio"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"

@@ -326,15 +326,15 @@ func TestQueuesOfAProject(t *testing.T) {
 		}
 	}
 	w.send(http.MethodGet, "/api/queues/shared", stranger, "").refused(404, "NOT_FOUND",
-		"Queue with id 'shared' not found")
+		"There is no queue 'shared' in project ")
 	w.send(http.MethodGet, "/api/queues/shared?projectId="+project, stranger, "").refused(403, "NOT_ALLOWED",
 		"may not touch project")
 	w.send(http.MethodGet, "/api/queues?projectId="+project, stranger, "").refused(403, "NOT_ALLOWED", "")
 	w.send(http.MethodGet, "/api/queues/none?projectId="+project, adminToken, "").refused(404, "NOT_FOUND",
-		"Queue with id 'none' not found")
+		"There is no queue 'none' in project ")
 	w.do(adminToken, "session:spawn",
 		`{"project":"`+project+`","taskIds":["`+task+`"],"strategy":"queue","queue":"none"}`).refused(404, "NOT_FOUND",
-		"Queue")
+		"There is no queue")
 	w.do(first, "queue:complete", `{}`).is(200)
 	w.do(second, "queue:push", `{"taskId":"`+away+`"}`).refused(400, "VALIDATION_ERROR", "is not in project")
 }

@@ -149,7 +149,7 @@ func (x QueueRef) find(s *projections.State, c Call, rule string) (*projections.
 		}
 		q := s.Queue(c.Project, x.Queue)
 		if q == nil {
-			return nil, nil, notFound("Queue", x.Queue)
+			return nil, nil, NoQueue(c.Project, x.Queue)
 		}
 		return q, nil, nil
 	}
@@ -373,7 +373,7 @@ func (x *RequeueItem) Warnings(s *projections.State, data events.Data) (warnings
 func itemOf(s *projections.State, project, queue, task string) (*projections.Item, error) {
 	item := s.Item(project, queue, task)
 	if item == nil && s.Queue(project, queue) == nil {
-		return nil, notFound("Queue", queue)
+		return nil, NoQueue(project, queue)
 	}
 	if item == nil {
 		return nil, &Refusal{

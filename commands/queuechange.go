@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"maestro/events"
-	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -199,7 +198,7 @@ func (x *DeleteQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 	q := s.Queue(c.Project, x.Queue)
 	switch {
 	case q == nil:
-		return nil, notFound("Queue", safetext.Printable(x.Queue))
+		return nil, NoQueue(c.Project, x.Queue)
 	case q.SessionID != "":
 		return nil, &Refusal{
 			Code:    CodeConflict,

@@ -66,6 +66,15 @@ func notFound(kind, id string) *Refusal {
 	}
 }
 
+// NoQueue refuses the name of a queue that does not exist: it may be another project's.
+func NoQueue(project, name string) *Refusal {
+	return &Refusal{
+		Code:    CodeNotFound,
+		Message: "There is no queue '" + safetext.Printable(name) + "' in project " + project,
+		Next:    "`maestro queue status --project " + project + "` lists its queues",
+	}
+}
+
 // Missing is an object that does not exist: its kind, as a sentence begins, and the id by which it was named.
 type Missing struct{ Kind, ID string }
 

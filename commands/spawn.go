@@ -47,10 +47,10 @@ type SpawnSession struct {
 	// asked is nil if nothing was added to it since.
 	asked *askedSpawn
 	// Strict is the opposite of Force, for versions of the rules before 3: they refuse only if it is set.
-	Strict    bool   `json:"-"`
-	Queue     string `json:"queue,omitempty" doc:"queue strategy: where it pulls from; if absent, its own, or without tasks the project's only one"`
-	Timeout   int64  `json:"timeout,omitempty" absent:"a session that never times out" doc:"fail it after this time, in milliseconds"`
-	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
+	Strict    bool    `json:"-"`
+	Queue     string  `json:"queue,omitempty" doc:"queue strategy: where it pulls from; if absent, its own, or without tasks the project's only one"`
+	Timeout   int64   `json:"timeout,omitempty" absent:"a session that never times out" doc:"fail it after this time, in milliseconds"`
+	SpawnedBy string  `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
 	Like      *string `json:"like,omitempty" flag:"<sessionId>" doc:"copy role, strategy, commands and options from this session; what is given here replaces all of these but the role"`
 }
 
@@ -201,7 +201,7 @@ func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind 
 		q := s.Queue(project, name)
 		switch {
 		case q == nil:
-			return notFound("Queue", name)
+			return NoQueue(project, name)
 		case q.SessionID != "" && s.Gone(q.SessionID) == "":
 			return &Refusal{
 				Code:    CodeConflict,

@@ -229,7 +229,8 @@ func leftUnread(s *projections.State, session *projections.Session) []Warning {
 	case unnamed == unread:
 		after = "only a session that is spawned as its successor " + sees + ", because no task is named"
 	case unnamed == 1:
-		after = "whoever takes over its tasks sees the rest, but 1 names no task, so only a successor of the session sees it"
+		after = "whoever takes over its tasks sees the rest, but 1 names no task, so only a successor of the " +
+			"session sees it"
 	case unnamed > 1:
 		after = "whoever takes over its tasks sees the rest, but " + strconv.Itoa(unnamed) +
 			" name no task, so only a successor of the session sees them"

@@ -1849,7 +1849,7 @@ func TestQueueDecisions(t *testing.T) {
 			step{"admin", "queue:push", `{"project":"{p}","taskId":"{t1}"}`},
 			"VALIDATION_ERROR", "names the session, or the queue",
 		},
-		{"a user pushes to no queue", nil, pushTo("t1"), "NOT_FOUND", "Queue with id 'main'"},
+		{"a user pushes to no queue", nil, pushTo("t1"), "NOT_FOUND", "There is no queue 'main' in project "},
 		{
 			"a user pushes by the wrong session", nil,
 			step{"admin", "queue:push", `{"sessionId":"{w}","taskId":"{t1}"}`},
@@ -2413,7 +2413,7 @@ func TestQueueDecisions(t *testing.T) {
 		{
 			"delete no queue", nil,
 			step{"admin", "queue:delete", `{"project":"{p}","queue":"none"}`},
-			"NOT_FOUND", "Queue",
+			"NOT_FOUND", "There is no queue",
 		},
 		{
 			"create a deleted queue again",
@@ -2740,7 +2740,7 @@ func TestSpawnWithAQueue(t *testing.T) {
 			"a missing queue", nil,
 			step{"o", "session:spawn", `{"strategy":"queue","queue":"main"}`},
 			"NOT_FOUND",
-			"Queue with id 'main'",
+			"There is no queue 'main' in project ",
 		},
 		{
 			"a session's own while it is there", nil,
@@ -2755,7 +2755,7 @@ func TestSpawnWithAQueue(t *testing.T) {
 			"one of another project",
 			[]step{{"admin", "queue:create", `{"project":"{q}","queue":"main"}`}},
 			step{"o", "session:spawn", `{"strategy":"queue","queue":"main"}`},
-			"NOT_FOUND", "Queue with id 'main'",
+			"NOT_FOUND", "There is no queue 'main' in project ",
 		},
 		{
 			"what is no name", nil,
@@ -3933,7 +3933,7 @@ func TestNotFoundSaysWhereToLook(t *testing.T) {
 		{"task:complete", `{"taskId":"none"}`, "`maestro task list`"},
 		{"session:kill", `{"sessionId":"none"}`, "`maestro session list`"},
 		{"project:delete", `{"projectId":"none"}`, "`maestro project list`"},
-		{"queue:push", `{"project":"{p}","queue":"none","taskId":"{t1}"}`, "`maestro queue status`"},
+		{"queue:push", `{"project":"{p}","queue":"none","taskId":"{t1}"}`, "`maestro queue status --project "},
 		{"input:answer", `{"inputId":"none","answer":"so"}`, "`maestro input list`"},
 		{"token:revoke", `{"name":"none"}`, "`maestro token list`"},
 	} {

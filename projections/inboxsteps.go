@@ -64,11 +64,17 @@ func (s *State) leftMail(x *Session) bool {
 		return false
 	}
 	s.work(uint64(len(x.Mail)))
-	return slices.ContainsFunc(x.Mail, func(m Message) bool { return m.Notice == "" && m.About == "" }) ||
-		slices.ContainsFunc(s.Undelivered(x.ID), func(id string) bool {
-			asked := s.Input(id)
-			return asked != nil && len(asked.TaskIDs) == 0
-		})
+	for _, m := range x.Mail {
+		if m.Notice == "" && m.About == "" {
+			return true
+		}
+	}
+	for _, id := range s.Undelivered(x.ID) {
+		if asked := s.Input(id); asked != nil && len(asked.TaskIDs) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // SpawnForQueue returns the command that spawns a session for the items of a queue.

@@ -46,7 +46,7 @@ func (v View) permitQueue(row, project, name string) (*projections.Queue, error)
 	}
 	q := v.Queue(project, name)
 	if q == nil {
-		return nil, NotFound("Queue", name)
+		return nil, commands.NoQueue(project, name)
 	}
 	return q, nil
 }

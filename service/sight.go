@@ -39,7 +39,12 @@ type kindIn struct {
 }
 
 func newSight(v View, filter WatchFilter) *sight {
-	return &sight{View: v, filter: filter, seen: map[string]bool{}, listed: map[kindIn]bool{}}
+	return &sight{
+		View:   v,
+		filter: filter,
+		seen:   map[string]bool{},
+		listed: map[kindIn]bool{},
+	}
 }
 
 // sees reports whether the caller may watch a project. What belongs to none, such as a token, is only for callers that

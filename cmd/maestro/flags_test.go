@@ -52,6 +52,8 @@ var meanings = map[string]string{
 	"tree":          "with the sessions below it",
 	"wait":          "wait for what the command is about",
 	"working-dir":   "the directory of the project's code",
+
+	"working-directory": "where the session works",
 }
 
 // TestFlagsMeanOneThing: a flag has the same type in every command, and the same description or a meaning in the list

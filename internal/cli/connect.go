@@ -289,7 +289,8 @@ func (a *Run) project(ctx context.Context, named string, tasks ...string) (strin
 	if len(tasks) > 0 && commands.IsTaskID(tasks[0]) { // the inbox names tasks of all projects
 		t, err := Ask(ctx, a, (*client.Client).Task, tasks[0])
 		if current := a.currentProject(); err == nil && current != "" && current != t.ProjectID {
-			a.Say("maestro: task %s is in project %s, not in your current one, so the command runs there\n", t.ID, t.ProjectID)
+			a.Say("maestro: task %s is in project %s, not in your current one, so the command runs there\n",
+				t.ID, t.ProjectID)
 		}
 		return t.ProjectID, err
 	}

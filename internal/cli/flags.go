@@ -14,7 +14,8 @@ import (
 	"maestro/internal/safetext"
 )
 
-// clearable are the flags whose empty value has a meaning for a command that changes an object: a field without a value.
+// clearable are the flags whose empty value has a meaning for a command that changes an object: a field without a
+// value.
 var clearable = []string{
 	"agent", "agent-id", "criteria", "data", "depends-on", "description", "env", "labels", "metadata", "model",
 	"prompt", "skills", "task-ids", "working-dir",

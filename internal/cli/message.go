@@ -46,7 +46,8 @@ get it.`,
 		RunE: Running(c.run),
 	}
 	c.fields = bind(cmd, &c.body)
-	cmd.Flags().BoolVar(&c.all, "all", false, "send it to every working session that you spawned, or for a user, of the project")
+	cmd.Flags().BoolVar(&c.all, "all", false,
+		"send it to every working session that you spawned, or for a user, of the project")
 	projectFlag(cmd, &c.project)
 	a.keyFlag(cmd, &c.key)
 	return AlsoTell(Tell(cmd, "session:message", "about"), "session:spawn",

@@ -173,8 +173,10 @@ func judgeKilled(h history, _ Evidence) (string, error) {
 func judgeOutage(h history, _ Evidence) (string, error) {
 	for _, i := range h.each("session.reported") {
 		if e := h[i]; e.Occurred != "" && !e.Data.Late && e.by(e.Data.SessionID) {
-			return fmt.Sprintf("what %s reported while the server was down arrived when it was back, and keeps its time",
-				h.nameOf(e.Data.SessionID)), nil
+			return fmt.Sprintf(
+				"what %s reported while the server was down arrived when it was back, and keeps its time",
+				h.nameOf(e.Data.SessionID),
+			), nil
 		}
 	}
 	return "", errors.New("no report was made while the server was dead")
