@@ -109,7 +109,8 @@ func (s *State) movedBelow(t *Task, before string) {
 	if t.ParentID != "" {
 		siblings := s.children.get(t.ParentID)
 		s.work(uint64(len(siblings)))
-		s.children.put(t.ParentID, slices.Insert(slices.Clone(siblings), s.indexAfter(siblings, t.CreatedSequence), t.ID))
+		at := s.indexAfter(siblings, t.CreatedSequence)
+		s.children.put(t.ParentID, slices.Insert(slices.Clone(siblings), at, t.ID))
 		s.attendTask(t.ParentID)
 	}
 }

@@ -43,8 +43,8 @@ type LiveReader struct {
 	// keys are the views of the snapshot that were not sent yet; snapshot says that its parts are being sent.
 	keys     []projections.ViewKey
 	snapshot bool
-	// moved says that the position is ahead of what was sent last, because the frames since then showed nothing. movedAt
-	// is when the reader was last told of such a position.
+	// moved says that the position is ahead of what was sent last, because the frames since then showed nothing.
+	// movedAt is when the reader was last told of such a position.
 	moved   bool
 	movedAt time.Time
 	// ready is the sequence at which the snapshot is whole, 0 once that was said.
@@ -202,71 +202,6 @@ func (r *LiveReader) read(ctx context.Context) error {
 		return nil
 	}
 	return r.send()
-}
-
-// beginSnapshot lists the views that a snapshot consists of.
-func (r *LiveReader) beginSnapshot(ctx context.Context) (err error) {
-	head := r.service.Views.list(func(key projections.ViewKey) { r.keys = append(r.keys, key) })
-	r.snapshot = true
-	r.at, err = r.service.positionAt(ctx, head)
-	return err
-}
-
-// part encodes the next part of a snapshot. Its views may be newer than the beginning of the snapshot: the frames from
-// there on follow, up to the position of the newest one.
-func (r *LiveReader) part() error {
-	l := r.service.Views
-	l.mu.RLock()
-	state, index := l.state, l.index
-	if state == nil {
-		l.mu.RUnlock()
-		return errNotKept
-	}
-	r.ready = state.Head().Sequence
-	var items []liveChange
-	bytes := 0
-	for len(r.keys) > 0 && bytes < livePart {
-		item := liveView(state, index, r.keys[0], nil)
-		r.keys = r.keys[1:]
-		items = append(items, item)
-		bytes += len(item.whole)
-	}
-	l.mu.RUnlock()
-	r.caller.chargeSteps(len(items))
-	data := strconv.AppendUint([]byte(`{"seq":`), r.at.Sequence, 10)
-	data = append(data, `,"items":[`...)
-	shown := 0
-	err := r.seeing(func(s *sight) {
-		for i := range items {
-			shows, left := r.shows(s, &items[i])
-			if !shows || left || string(items[i].whole) == "null" {
-				continue
-			}
-			if shown++; shown > 1 {
-				data = append(data, ',')
-			}
-			data = r.appendChange(data, s, &items[i], false)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if shown > 0 {
-		r.pending = append(r.pending, LiveMessage{Kind: wire.LiveKindSnapshot, Data: append(data, `]}`...)})
-	}
-	if len(r.keys) == 0 {
-		if r.snapshot = false; r.ready <= r.at.Sequence {
-			r.sayReady(r.at)
-		}
-	}
-	return nil
-}
-
-// sayReady says that the snapshot is whole.
-func (r *LiveReader) sayReady(at Position) {
-	data := append(strconv.AppendUint([]byte(`{"seq":`), at.Sequence, 10), '}')
-	r.pending = append(r.pending, LiveMessage{wire.LiveKindReady, at, data})
-	r.ready = 0
 }
 
 // nextFrames waits for frames after the reader's position.

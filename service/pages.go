@@ -166,8 +166,8 @@ func cut(list Listed, after *cursor, limit int) (items []any, next string) {
 	return items, next
 }
 
-// indexAfter returns where a list continues after a cursor: after the cursor's item or, if that is gone, at its place in
-// the order, or at its position in a list without an order.
+// indexAfter returns where a list continues after a cursor: after the cursor's item or, if that is gone, at its place
+// in the order, or at its position in a list without an order.
 func indexAfter(list Listed, after *cursor) int {
 	at, place := 0, -1
 	found, ordered := false, false

@@ -38,7 +38,7 @@ var nestedSearches = map[string]string{
 	"service/manifestgiven.go ownAtMost Contains":    "the rows of the table",
 	"service/sight.go frame Contains":                "the kinds of changes",
 	"service/livereader.go liveAsked Contains":       "the kinds of views",
-	"service/pageof.go behindCursor Index":           "the parts of one list",
+	"service/pageof.go afterCursor Index":            "the parts of one list",
 	"projections/inboxwork.go given Contains":        "counted; `session-tasks`",
 	"service/advice.go followable ContainsFunc":      "the few steps of one item",
 	"projections/leftopen.go LeftOpen SaidBy":        "counted; `session-tasks` and `report-words`",
