@@ -188,7 +188,14 @@ func inViews(t *testing.T, view string) string {
 // A reader that is cut off continues after the last message that it had, and is told nothing twice.
 func TestLiveResumes(t *testing.T) {
 	w := open(t, nil)
+	empty := w.live(adminToken, wire.LiveFilter{After: wire.LiveAfterNow})
+	if m := empty.next(); m.Kind != wire.LiveKindAt || m.Position != "0" {
+		t.Errorf("with an empty log, it goes on with %s at %q", m.Kind, m.Position)
+	}
 	project := w.project()
+	if m := empty.next(); m.Kind != wire.LiveKindFrame || !strings.Contains(string(m.Data), project) {
+		t.Errorf("after an empty log, it is shown %s %s", m.Kind, m.Data)
+	}
 	s := w.live(adminToken, wire.LiveFilter{})
 	s.until(wire.LiveKindReady)
 	w.task(project)

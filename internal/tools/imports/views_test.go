@@ -40,7 +40,7 @@ var boundedQueries = []string{
 	// The newest sessions of one task.
 	"earlierOn",
 	// One look-up.
-	"callerEnded", "callerIsDone", "AfterEnd", "mayLookAfterEnd",
+	"namedSession", "namedTask", "callerEnded", "callerIsDone", "AfterEnd", "mayLookAfterEnd",
 	// A permission check, and one look-up.
 	"mayUse",
 	// A look-up and a permission check for each of at most namesMost ids.
