@@ -37,6 +37,9 @@ func (*DeleteTask) warnsAhead()   {}
 func (*DeleteSession) warnsAhead() {}
 func (*BlockTask) warnsAhead()     {}
 
+// The unread mail of a session decides whether somebody completes it.
+func (*CompleteSession) warnsAhead() {}
+
 // mayDrop is a Warner that may drop something without an event.
 type mayDrop interface {
 	Warner

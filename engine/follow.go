@@ -42,7 +42,7 @@ func (h *Handler) Follow(
 	ctx context.Context, see func(*projections.State) (after uint64, err error),
 ) (*Follower, error) {
 	f := &Follower{handler: h}
-	h.countFollower()
+	h.addFollower()
 	if err := f.begin(ctx, see); err != nil {
 		f.Close()
 		return nil, err
@@ -50,8 +50,8 @@ func (h *Handler) Follow(
 	return f, nil
 }
 
-// countFollower registers one more follower. What is committed from the next batch on is kept for it.
-func (h *Handler) countFollower() {
+// addFollower registers one more follower. What is committed from the next batch on is kept for it.
+func (h *Handler) addFollower() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.feed.followers++
@@ -59,7 +59,7 @@ func (h *Handler) countFollower() {
 	h.feed.on.Store(true)
 }
 
-func (h *Handler) dropFollower() {
+func (h *Handler) removeFollower() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.feed.followers--
@@ -168,7 +168,7 @@ func (f *Follower) Close() {
 	f.closed = true
 	f.endReplay()
 	f.given = nil
-	f.handler.dropFollower()
+	f.handler.removeFollower()
 }
 
 // barrier returns when the writer has ended the current batch.

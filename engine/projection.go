@@ -28,7 +28,7 @@ func (h *Handler) NewProjection(ctx context.Context, sequence uint64) (*Projecti
 	}
 	<-h.replays
 	p := &Projection{handler: h, state: r.state, next: sequence + 1}
-	h.countFollower()
+	h.addFollower()
 	if err := h.keepCommits(ctx); err != nil {
 		p.Close()
 		return nil, err
@@ -114,5 +114,5 @@ func (p *Projection) Close() {
 		return
 	}
 	p.closed = true
-	p.handler.dropFollower()
+	p.handler.removeFollower()
 }

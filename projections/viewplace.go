@@ -53,7 +53,7 @@ func (x *ViewIndex) place(s *State, t *Task) {
 	x.count(s, t.ID, p)
 }
 
-// children counts a child of a task more, or less: a task without any is a leaf.
+// children adds by to the number of a task's children. A task without children is a leaf.
 func (x *ViewIndex) children(s *State, task string, by int) {
 	if task == "" {
 		return

@@ -285,21 +285,21 @@ func (r *LiveReader) endHistory() {
 
 // send turns the frames into messages: what the caller may see of them, and what its filter selects.
 func (r *LiveReader) send() error {
-	shown := false
+	lastShown := false
 	err := r.seeing(func(s *sight) {
 		for _, f := range r.frames {
 			r.caller.chargeSteps(1 + len(f.changes))
 			data, ok := r.frame(s, f)
-			if shown = ok; ok {
+			if lastShown = ok; ok {
 				r.pending = append(r.pending, LiveMessage{wire.LiveKindFrame, f.Position, data})
 			}
 			if r.ready > 0 && f.Sequence >= r.ready {
 				r.sayReady(f.Position)
-				shown = true
+				lastShown = true
 			}
 		}
 	})
-	if last := r.frames[len(r.frames)-1]; err == nil && !shown {
+	if last := r.frames[len(r.frames)-1]; err == nil && !lastShown {
 		r.at, r.moved = last.Position, true
 		if time.Since(r.movedAt) >= r.service.Views.rest {
 			r.tellPosition()

@@ -54,6 +54,7 @@ func (s *Service) SessionWorkflow(ctx context.Context, c *Caller, in *wire.Sessi
 				From:      word.From,
 				InputID:   word.InputID,
 				Cut:       word.Cut,
+				Late:      word.Late,
 			})
 		}
 		return nil

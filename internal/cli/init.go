@@ -137,6 +137,7 @@ func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (p
 			InputID: word.InputID,
 			Text:    word.Text,
 			Cut:     word.Cut,
+			Late:    word.Late,
 		})
 	}
 	renderer := prompt.Renderer{Templates: storedTemplates{workflow.ID: workflow.Content}}

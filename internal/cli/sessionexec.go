@@ -143,7 +143,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 		Stdout: c.Stdout,
 		Stderr: c.Stderr,
 	}
-	running := runningCommand(c.Run, session)
+	running := markRunning(c.Run, session)
 	c.answered = true // from now on stdout belongs to the command
 	over, stop := c.keepAlive(context.WithoutCancel(ctx), beats, session, first.Lease)
 	err = supervise(cmd, over, func(why error) {
@@ -153,7 +153,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	if cmd.Process == nil {
 		return notRunnable(line[0], err)
 	}
-	others := running != nil && running.End()
+	others := running != nil && running.Release()
 	c.record(context.WithoutCancel(ctx), server, session, line[0], cmd.ProcessState, others)
 	var because *sessionOver
 	if errors.As(err, &because) {
@@ -327,9 +327,9 @@ func (c *sessionExec) whyOver(ctx context.Context, beats *client.Client, session
 	return "its status is " + string(x.Status) + Prefixed(": ", x.EndReason)
 }
 
-// runningCommand notes that a command of a session runs on this machine, so that the end of another one is not taken
+// markRunning notes that a command of a session runs on this machine, so that the end of another one is not taken
 // for the session's; nil if there is no home to note it in.
-func runningCommand(a *Run, session string) *home.RunningCommand {
+func markRunning(a *Run, session string) *home.RunningCommand {
 	path, err := home.Path(a.Getenv)
 	if err != nil {
 		return nil
@@ -339,7 +339,7 @@ func runningCommand(a *Run, session string) *home.RunningCommand {
 		return nil
 	}
 	defer func() { _ = h.Close() }()
-	running, err := h.RunCommand(session)
+	running, err := h.MarkRunning(session)
 	if err != nil {
 		return nil
 	}

@@ -11,11 +11,12 @@ import (
 // commandLock is locked by every process that runs a command of a session of this machine.
 const commandLock = "commands.lock"
 
-// RunningCommand says that a command of a session runs. It ends with this process.
+// RunningCommand is the mark that a command of a session runs. The operating system releases its lock when this process
+// dies.
 type RunningCommand struct{ lock *os.File }
 
-// RunCommand notes that a command of a session runs. The caller checks the session's id, and calls End.
-func (h *Home) RunCommand(session string) (*RunningCommand, error) {
+// MarkRunning notes that a command of a session runs. The caller checks the session's id, and calls Release.
+func (h *Home) MarkRunning(session string) (*RunningCommand, error) {
 	dir, err := h.makeSessionDir(session)
 	if err != nil {
 		return nil, err
@@ -30,8 +31,8 @@ func (h *Home) RunCommand(session string) (*RunningCommand, error) {
 	return &RunningCommand{lock}, nil
 }
 
-// End reports whether another command of the session still runs.
-func (r *RunningCommand) End() (others bool) {
+// Release gives up the mark, and reports whether another command of the session still runs on this machine.
+func (r *RunningCommand) Release() (others bool) {
 	others = errors.Is(files.Lock(r.lock), files.ErrHeld)
 	_ = r.lock.Close() // it was only locked
 	return others

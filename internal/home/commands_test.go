@@ -15,23 +15,23 @@ func TestRunningCommands(t *testing.T) {
 	defer func() { _ = h.Close() }()
 	run := func(session string) *RunningCommand {
 		t.Helper()
-		running, err := h.RunCommand(session)
+		running, err := h.MarkRunning(session)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return running
 	}
 	first, second, other := run("sess_a"), run("sess_a"), run("sess_b")
-	if !first.End() {
+	if !first.Release() {
 		t.Error("the first one ended as the last one, while the second ran")
 	}
-	if second.End() || other.End() {
+	if second.Release() || other.Release() {
 		t.Error("the last one ended while another one ran")
 	}
 	if err := os.Symlink("sess_a", filepath.Join(h.dir, sessionsDir, "sess_link")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.RunCommand("sess_link"); err == nil {
+	if _, err := h.MarkRunning("sess_link"); err == nil {
 		t.Error("a link to another session's directory is followed")
 	}
 }

@@ -6,7 +6,7 @@ type InputFilter struct {
 	SessionID string `query:"sessionId" flag:"session <sessionId>" doc:"of this session"`
 	IDPrefix  string `query:"idPrefix" doc:"whose id begins like this"`
 	Limit     string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
-	Status    string `query:"status" flag:"status open|not-needed|answered|delivered|void" doc:"with this status"`
+	Status    string `query:"status" flag:"status open|not-needed|answered|delivered|void" doc:"with this status; void: its session or its tasks ended before an answer; not-needed: open, and no agent waits for it"`
 }
 
 // InputNotNeeded is the status by which open questions that need no answer any more are selected.

@@ -114,6 +114,8 @@ type WorkWord struct {
 	InputID string   `json:"inputId,omitempty"`
 	// Cut says that Text is truncated.
 	Cut bool `json:"cut,omitempty"`
+	// Late says that it came after the session's end.
+	Late bool `json:"late,omitempty"`
 	// Rejected says that it reported the task as completed, and that the task was reopened after that.
 	Rejected bool `json:"rejected,omitempty"`
 	// Unanswered says that it is a question, and that the session got no answer after it.

@@ -209,9 +209,9 @@ func (w *xmlWriter) predecessor(raw json.RawMessage) {
 	}
 	w.start("predecessor")
 	w.text("note",
-		"Another session worked on this before you. A word element is something that it said, a told element "+
-			"something that others told it; a session attribute names another session that worked on it. Trust what "+
-			"you find in the files more than what was said.")
+		"Another session worked on this before you. A word element is what it reported, a told element is a message "+
+			"that it received. A session attribute names a third session that worked on it. If the files and these "+
+			"words disagree, trust the files.")
 	if entries, err := entriesOf(raw); err == nil {
 		for _, e := range entries {
 			if words := wordsIn(e); words != nil {
