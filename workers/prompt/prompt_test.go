@@ -838,7 +838,7 @@ func TestBrief(t *testing.T) {
 		"### Task\n\n- `maestro task report progress <taskId> \"<message>\"`: Report task progress\n" +
 		"- `maestro task get <taskId> [--timeline]`: Show a task; with --timeline what happened to it\n\n" +
 		"### Overview\n\n" +
-		"- `maestro since [<sequence|time>]`: Show what changed since a sequence number, a time or 10m ago; " +
+		"- `maestro since [<sequence|time>]`: Show what changed since an event, a time, or a duration such as 10m; " +
 		"what needs you comes first\n\n"
 	hidden := len(commands.CurrentRules().Hidden([]string{
 		"report:progress", "whoami", "commands", "task:get", "since",
