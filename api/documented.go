@@ -13,6 +13,8 @@ type Documented struct {
 	Method, Path, Summary string
 	// Rows are the rows of the permission table that permit the call: one of them, depending on the request.
 	Rows []string
+	// Past says that the route takes `at`.
+	Past bool
 
 	name string // of a read
 	row  string // of a write, if it has one of its own
@@ -67,7 +69,7 @@ func (s *server) documented() []Documented {
 		})
 	}
 	for i, r := range routes {
-		routes[i].Rows = rowsOf(r)
+		routes[i].Rows, routes[i].Past = rowsOf(r), service.Query(r.name).HasPast()
 	}
 	return routes
 }

@@ -88,18 +88,18 @@ func nameOf(r *http.Request) string { return r.Method + " " + safetext.Printable
 
 // fail answers an authenticated caller with an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	w.Header()[wire.HeaderSequence] = []string{sequenceText(s.Head())}
 	var caller *service.Caller
 	if c, ok := r.Context().Value(callKey{}).(*call); ok {
 		caller = c.Caller
 		err = s.RecordRefusal(r.Context(), caller, err)
 	}
+	w.Header()[wire.HeaderSequence] = []string{sequenceText(s.HeadFor(caller))}
 	s.refuse(w, r, caller, err)
 }
 
 // failed is fail for commands, whose refusals are recorded already.
 func (s *server) failed(w http.ResponseWriter, r *http.Request, caller *service.Caller, err error) {
-	w.Header()[wire.HeaderSequence] = []string{sequenceText(s.Head())}
+	w.Header()[wire.HeaderSequence] = []string{sequenceText(s.HeadFor(caller))}
 	s.refuse(w, r, caller, err)
 }
 

@@ -160,7 +160,11 @@ func isTraceParent(text string) bool {
 func (s *server) prepare(w http.ResponseWriter, r *http.Request, c *call) error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		return s.waitFor(r.Context(), c, r.URL.Query().Get("minSeq"))
+		query := r.URL.Query()
+		if err := s.waitFor(r.Context(), c, query.Get("minSeq")); err != nil || !query.Has("at") {
+			return err
+		}
+		return s.LookBack(r.Context(), c.Caller, query.Get("at"))
 	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 	default:
 		return nil

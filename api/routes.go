@@ -80,6 +80,6 @@ func callOf(ctx context.Context) *call {
 func (s *server) problemAt(c *call, err error) *httpProblem {
 	err = s.RecordRefusal(c.request.Context(), c.Caller, err)
 	p := overHTTP(s.ProblemOf(c.Caller, err, nameOf(c.request)))
-	p.headers[wire.HeaderSequence] = []string{sequenceText(s.Head())}
+	p.headers[wire.HeaderSequence] = []string{sequenceText(s.HeadFor(c.Caller))}
 	return p
 }

@@ -401,7 +401,8 @@ func (*FailItem) Warnings(s *projections.State, data events.Data) []Warning {
 		return nil
 	}
 	warnings := finishedFor(s, failed.SessionID, failed.TaskID, "failed")
-	if failed.Reason == "" {
+	item := s.Item(s.TaskProject(failed.TaskID), failed.Queue, failed.TaskID)
+	if failed.Reason == "" && (item == nil || item.FailReason == "") { // nor did it report an error before
 		warnings = append(warnings, Warning{
 			Text:  "nobody learns why task " + failed.TaskID + " failed",
 			Next:  []string{"report it with `maestro report error \"<reason>\" --task " + failed.TaskID + "`"},

@@ -72,12 +72,16 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 		return nil, err
 	}
 	if len(kind.tasks) == 0 && kind.strategy != events.StrategyQueue {
-		return nil, &Refusal{
+		refusal := &Refusal{
 			Code:    CodeInvalid,
 			Pointer: "/taskIds",
 			Message: "A session needs a task, or the queue strategy",
 			Next:    "name its tasks with --task-ids, or use --strategy queue",
 		}
+		if kind.role == events.RoleOrchestrator {
+			refusal.Message, refusal.Next = "An orchestrator needs a task", "name its tasks with --task-ids"
+		}
+		return nil, refusal
 	}
 	permissions, err := permissionsOf(tableOf(c.Rules), kind.role, kind.strategy, x.Allowed)
 	if err != nil {

@@ -33,10 +33,10 @@ func (x *SpawnSession) Resolved(s *projections.State, by Actor) (*SpawnSession, 
 	}
 	switch {
 	case x.ManifestDigest != "":
-		return nil, invalid("/like", "like and a manifest cannot be used together: leave out one of them")
+		return nil, invalid("/like", "--like and a manifest cannot be used together: leave out one of them")
 	case x.Role != "" && x.Role != like.Role:
-		refusal := invalid("/role", "session '%s' is %s, and like takes its role", id, aRole(like.Role))
-		refusal.Next = "leave out role, or spawn the session without like"
+		refusal := invalid("/role", "--like takes the role of session '%s', which is %s", id, aRole(like.Role))
+		refusal.Next = "leave out --role, or spawn the session without --like"
 		return nil, refusal
 	}
 	has := events.AgentOptions{}

@@ -201,54 +201,14 @@ func (x *DeleteSession) Warnings(s *projections.State, data events.Data) []Warni
 	return nil
 }
 
-// leftUnread warns of the answers and messages that a session has not read when somebody ends it.
-func leftUnread(s *projections.State, session *projections.Session) []Warning {
-	unread, unnamed := 0, 0
-	count := func(namesTask bool) {
-		if unread++; !namesTask {
-			unnamed++
-		}
-	}
-	s.Worked(len(session.Mail))
-	for _, m := range session.Mail {
-		if m.Notice == "" {
-			count(m.About != "")
-		}
-	}
-	for _, id := range s.Undelivered(session.ID) {
-		if x := s.Input(id); x != nil {
-			count(len(x.TaskIDs) > 0)
-		}
-	}
-	if unread == 0 {
-		return nil
-	}
-	many, sees := strconv.Itoa(unread)+" messages", "sees them"
-	if unread == 1 {
-		many, sees = "1 message", "sees it"
-	}
-	after := "whoever takes over its tasks " + sees
-	switch {
-	case unnamed == unread:
-		after = "only a session that is spawned as its successor " + sees + ", because no task is named"
-	case unnamed == 1:
-		after = "whoever takes over its tasks sees the rest, but 1 names no task, so only a successor of the " +
-			"session sees it"
-	case unnamed > 1:
-		after = "whoever takes over its tasks sees the rest, but " + strconv.Itoa(unnamed) +
-			" name no task, so only a successor of the session sees them"
-	}
-	return []Warning{{
-		Text:     sessionNamed(session) + " has not read " + many + ": " + after,
-		Sessions: []string{session.ID},
-	}}
-}
-
 // Warnings implements Warner.
-func (*SpawnSession) Warnings(s *projections.State, data events.Data) (warnings []Warning) {
+func (x *SpawnSession) Warnings(s *projections.State, data events.Data) (warnings []Warning) {
 	spawned, ok := data.(*events.SessionSpawned)
 	if !ok {
 		return nil
+	}
+	if x.Like != nil {
+		warnings = notCopied(s, *x.Like, spawned.SessionID)
 	}
 	if spawned.Queue != "" && spawned.Queue == spawned.SessionID && len(spawned.TaskIDs) == 0 {
 		warnings = append(warnings, Warning{
@@ -340,14 +300,27 @@ func alsoQueued(s *projections.State, task, queue string) (warnings []Warning) {
 	items := s.QueuesOf(task)
 	for _, item := range items[:min(len(items), belowNamed)] {
 		if item.Queue != queue && (item.Status == events.ItemQueued || item.Status == events.ItemProcessing) {
-			warnings = append(warnings, Warning{
-				Text:  "task " + task + " is also in queue " + item.Queue + ", so two workers may do it",
-				Next:  []string{"`maestro queue remove " + task + " --queue " + item.Queue + "` takes it out there"},
-				Tasks: []string{task},
-			})
+			warnings = append(warnings, inOtherQueue(item))
 		}
 	}
 	return warnings
+}
+
+func inOtherQueue(item *projections.Item) Warning {
+	task := item.TaskID
+	if item.Status == events.ItemProcessing {
+		return Warning{
+			Text: "session " + item.SessionID + " is at work on task " + task + ", which it took from queue " +
+				item.Queue,
+			Tasks:    []string{task},
+			Sessions: []string{item.SessionID},
+		}
+	}
+	return Warning{
+		Text:  "task " + task + " is also in queue " + item.Queue + ", so two workers may do it",
+		Next:  []string{"`maestro queue remove " + task + " --queue " + item.Queue + "` takes it out there"},
+		Tasks: []string{task},
+	}
 }
 
 // Warnings implements Warner.

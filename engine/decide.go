@@ -107,6 +107,11 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 	if err := commands.PermitCommand(h.overlay, commands.CurrentRules(), call, p.Command); err != nil {
 		return result{err: err}
 	}
+	if p.If != nil {
+		if err := p.If(h.overlay); err != nil {
+			return result{err: err}
+		}
+	}
 	data, err := commands.Decide(h.overlay, p.Command, call)
 	if err != nil {
 		return result{err: err}

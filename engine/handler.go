@@ -32,6 +32,9 @@ type Request struct {
 	// Share names the fairness group of the caller. Each group gets one turn a round when commands do not fit into one
 	// batch. The actor is the group if it is empty.
 	Share string
+	// If is asked by the writer, with the state that the command is decided on; an error refuses the command. It is for
+	// a condition that the command itself does not have; nil for none. It must look at little, and must not block.
+	If func(*projections.State) error
 	// Worked receives the number of steps that the decision and the fold of its event took, whatever the outcome; it
 	// may be nil. The writer calls it, so it must not block.
 	Worked func(steps int)

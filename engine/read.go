@@ -24,16 +24,23 @@ type endedRead struct{ why error }
 // Read is View with bounded work: it counts the steps, and ends with ctx's error once the caller is gone, and with
 // ErrReadTooLong after ReadMost steps. It aborts see with a panic, so see must leave nothing locked when it panics.
 func (h *Handler) Read(ctx context.Context, see func(*projections.State) error) (steps int, err error) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return readState(ctx, h.committed, h.config.ReadMost, see)
+}
+
+// readState reads a state that does not change meanwhile, in at most so many steps.
+func readState(
+	ctx context.Context, state *projections.State, most uint64, see func(*projections.State) error,
+) (steps int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	reader, counted := h.committed.Reader(readCheck, func(steps uint64) {
+	reader, counted := state.Reader(readCheck, func(steps uint64) {
 		if err := ctx.Err(); err != nil {
 			panic(endedRead{err})
 		}
-		if steps > h.config.ReadMost {
+		if steps > most {
 			panic(endedRead{ErrReadTooLong})
 		}
 	})

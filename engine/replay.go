@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 
 	"maestro/events"
@@ -41,7 +40,7 @@ func (h *Handler) stateAt(ctx context.Context, sequence uint64) (*projections.St
 	var head uint64
 	h.View(func(s *projections.State) { head = s.Head().Sequence })
 	if sequence > head {
-		return nil, fmt.Errorf("sequence %d is not committed; the head is %d", sequence, head)
+		return nil, &NotCommittedError{sequence, head}
 	}
 	state, err := (&loading{Config: h.config, logger: h.logger, head: head}).snapshotBefore(ctx, sequence)
 	if err != nil {

@@ -17,7 +17,9 @@ type Description struct {
 // for what was done in spite of a warning.
 type phrase struct {
 	full, id, short string
-	forced          bool
+	// ids are several objects that it names.
+	ids    []string
+	forced bool
 }
 
 // String describes what happened: "deleted task task_1".
@@ -32,6 +34,28 @@ func (d Description) About(id string) string { return d.in(d.done, id) }
 // Names reports whether [Description.About] an object says it in other words than String.
 func (d Description) Names(id string) bool {
 	return slices.ContainsFunc(d.rest, func(p phrase) bool { return id != "" && p.id == id })
+}
+
+// Naming is String with each id as show shows it. What people and agents wrote stays as they wrote it, also if it
+// contains ids.
+func (d Description) Naming(show func(id string) string) string {
+	var words strings.Builder
+	words.WriteString(d.done)
+	for _, p := range d.rest {
+		ids := p.ids
+		if p.id != "" {
+			ids = []string{p.id}
+		}
+		before := strings.TrimSuffix(p.full, strings.Join(ids, ", "))
+		words.WriteString(before)
+		for i, id := range ids {
+			if i > 0 {
+				words.WriteString(", ")
+			}
+			words.WriteString(show(id))
+		}
+	}
+	return words.String()
 }
 
 // InSpiteOf adds to something forced what stood against it.
@@ -81,7 +105,23 @@ func listed(before string, ids []string, short string) phrase {
 	case 1:
 		return named(before, ids[0], short)
 	}
-	return text(before + strings.Join(ids, ", "))
+	return phrase{full: before + strings.Join(ids, ", "), ids: ids}
+}
+
+// besides names an object besides the one that the description is about, whose id every reader sees; "" for none.
+func besides(before, id string) phrase {
+	if id == "" {
+		return phrase{}
+	}
+	return phrase{full: before + id, ids: []string{id}}
+}
+
+// allOf names objects whose ids every reader sees.
+func allOf(before string, ids []string) phrase {
+	if len(ids) == 0 {
+		return phrase{}
+	}
+	return phrase{full: before + strings.Join(ids, ", "), ids: ids}
 }
 
 // quoted is a part in quotes.

@@ -182,8 +182,8 @@ func (d *TaskDeleted) Aggregate() (kind, id string) { return AggregateTask, d.Ta
 // Describe implements Data.
 func (d *TaskCreated) Describe() Description {
 	return describe("created", "create",
-		named(" task ", d.TaskID, ""), quoted(d.Title), prefixed(" below ", d.ParentID),
-		prefixed(" after ", strings.Join(d.Dependencies, ", ")))
+		named(" task ", d.TaskID, ""), quoted(d.Title), besides(" below ", d.ParentID),
+		allOf(" after ", d.Dependencies))
 }
 
 // Describe implements Data.
@@ -192,7 +192,7 @@ func (d *TaskUpdated) Describe() Description {
 	if d.ParentID != nil {
 		moved = text(", moved to the root")
 		if *d.ParentID != "" {
-			moved = text(", moved below " + *d.ParentID)
+			moved = besides(", moved below ", *d.ParentID)
 		}
 	}
 	var status, before, after phrase
@@ -200,7 +200,7 @@ func (d *TaskUpdated) Describe() Description {
 		status = text(fmt.Sprintf(": %s → %s", d.Status.From, d.Status.To))
 	}
 	if d.Order != nil {
-		before, after = prefixed(", put before ", d.Order.Before), prefixed(", put after ", d.Order.After)
+		before, after = besides(", put before ", d.Order.Before), besides(", put after ", d.Order.After)
 	}
 	return describe("updated", "update", named(" ", d.TaskID, " it"), status, forced(d.Forced),
 		prefixed(", changed ", strings.Join(d.ownFields(), ", ")), moved, before, after)
@@ -223,7 +223,7 @@ func (d *TaskDeleted) Describe() Description {
 		title = quoted(d.Title)
 	}
 	return describe("deleted", "delete",
-		named(" task ", d.TaskID, ""), title, prefixed(" and all below it: ", strings.Join(d.Descendants, ", ")))
+		named(" task ", d.TaskID, ""), title, allOf(" and all below it: ", d.Descendants))
 }
 
 func (*TaskCreated) sealed()       {}

@@ -121,10 +121,10 @@ func (s *State) lastWorked(t *Task) *Session {
 	return s.lastSession(t)
 }
 
-// leftNothing reports whether a session has ended and its timeline shows only its creation, its end, and that it was
-// lost meanwhile.
+// leftNothing reports whether a session has ended without spawning others, and its timeline shows only its creation,
+// its end, and that it was lost meanwhile.
 func (s *State) leftNothing(x *Session) bool {
-	if !x.Ended() || x.DoneSequence > 0 || x.Losses > 1 {
+	if !x.Ended() || x.DoneSequence > 0 || x.Losses > 1 || s.HasSpawned(x.ID) {
 		return false
 	}
 	timeline := s.SessionTimeline(x.ID)

@@ -105,3 +105,6 @@ func (s *State) Succeeds(id, before string) bool {
 	}
 	return slices.ContainsFunc(x.TaskIDs, func(task string) bool { return had[task] })
 }
+
+// HasSpawned reports whether a session ever spawned another one.
+func (s *State) HasSpawned(id string) bool { return s.spawned.get(id).len() > 0 }

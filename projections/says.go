@@ -255,6 +255,10 @@ func (s *State) say(f fact, task, session string, status events.TaskSessionStatu
 	}
 	s.changeTask(task, func(t *Task) {
 		s.lookedThrough(t.Speakers())
+		if before := t.SaidBy(session); status == events.SaysFailed && words != nil && words.Text == "" &&
+			before.Words != nil && before.Status == events.SaysFailed { // a failed item whose error was reported before
+			words = &Words{words.What, before.Words.Text, before.Words.Blob, words.By}
+		}
 		doubt := s.doubt(t, status, session)
 		s.work(uint64(t.addSaid(StatusReport{session, status, events.Millis(f.at), f.sequence, words, doubt})))
 		t.UpdatedAt = f.at

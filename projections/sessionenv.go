@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// OwnVariables is how the names of Maestro's own variables begin.
+const OwnVariables = "MAESTRO_"
+
 // userEnv returns which variables a user was the last to set, after an event that set some.
 func userEnv(f fact, before []string, set map[string]string) []string {
 	if _, user := UserOfSource(f.Source); !user {
@@ -22,7 +25,7 @@ func userEnv(f fact, before []string, set map[string]string) []string {
 func (x *Session) CommandEnv() map[string]string {
 	env := make(map[string]string, len(x.UserEnv))
 	for _, name := range x.UserEnv {
-		if !strings.HasPrefix(name, "MAESTRO_") {
+		if !strings.HasPrefix(name, OwnVariables) {
 			env[name] = x.Env[name]
 		}
 	}

@@ -20,6 +20,8 @@ func (s *State) Successor(x *Session) string {
 func (s *State) SuccessorFor(x *Session) (line string, works bool) {
 	switch {
 	case x.Strategy != events.StrategyQueue || x.Queue == "":
+	case s.Queue(x.ProjectID, x.Queue) == nil: // it was deleted
+		return SpawnForQueue(x.ProjectID, x.Queue), false
 	case s.isSpecial(x):
 		return s.spawnLike(x), true
 	default:

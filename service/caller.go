@@ -2,6 +2,7 @@ package service
 
 import (
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/internal/safetext"
 	"maestro/projections"
 )
@@ -44,6 +45,8 @@ type Caller struct {
 	turn  bool
 	// delivered says that nobody waits for the answer. A kept command is sent again until it has one.
 	delivered bool
+	// past is the state that it reads; nil for the present one.
+	past *engine.Past
 	// admission is the call's use of its limits; nil until it is admitted.
 	admission *Admission
 }

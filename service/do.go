@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -197,6 +198,9 @@ func (s *Service) decide(
 	if err := s.ifFinished(ctx, c, command, a.Options); err != nil {
 		return Done{}, err
 	}
+	if a.IfFinished && endsItself(c, command) {
+		request.If = onlyRead(c.By.Name)
+	}
 	if skip, ok := command.(*commands.SkipItem); ok {
 		err := s.work(ctx, c, func(v View) error {
 			if request.Known(v.State) { // a retry gets its answer
@@ -215,6 +219,9 @@ func (s *Service) decide(
 		done.Answer, err = s.tryAfter(ctx, c, request, a.After)
 	} else {
 		done.Answer, err = s.execute(ctx, c, request, a.DryRun)
+	}
+	if errors.Is(err, errUnread) {
+		err = cmp.Or(s.ifFinished(ctx, c, command, a.Options), unreadThen())
 	}
 	c.admission.unused(done.Answer, err)
 	if over := s.endedSince(c, err); over != nil {

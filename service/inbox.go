@@ -188,7 +188,7 @@ func (s *Service) listInbox(
 	if err != nil {
 		return nil, sequence, err
 	}
-	items = sortedInbox(items, in, s.Now().UnixMilli())
+	items = sortedInbox(items, in, s.later(ctx, c).now().UnixMilli())
 	s.followable(c, items)
 	return items, sequence, nil
 }
@@ -265,7 +265,7 @@ func (v View) inboxOf(
 
 // heardSince reports whether a session called after a time: another command runs in it.
 func (v View) heardSince(session string, at int64) bool {
-	if v.Service.Leases == nil {
+	if v.Service.Leases == nil || v.Caller.past != nil {
 		return false
 	}
 	ago, ok := v.Service.Leases.LastHeard(session)

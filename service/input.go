@@ -92,7 +92,7 @@ func (v View) findInputs(
 	if err != nil {
 		return nil, err
 	}
-	now := v.Service.Now().UnixMilli()
+	now := v.now().UnixMilli()
 	err = v.listing(func(v View, until uint64) (done bool) {
 		return eachOf(v, &rest, until, func(_, id string) (order int64, shown bool) {
 			x := v.Input(id)
@@ -128,7 +128,7 @@ func (v View) GetInput(in *wire.InputID) (projections.InputView, error) {
 	if x == nil {
 		return projections.InputView{}, NotFound("Question", in.ID)
 	}
-	return v.InputView(x, v.Service.Now().UnixMilli()), v.maySeeQuestion(x)
+	return v.InputView(x, v.now().UnixMilli()), v.maySeeQuestion(x)
 }
 
 // AwaitAnswer waits until a question is no longer open, or needs no answer any more. Its session has mail then.

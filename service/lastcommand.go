@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"maestro/commands"
 	"maestro/events"
@@ -39,13 +40,37 @@ func (s *Service) ifFinished(ctx context.Context, c *Caller, command commands.Co
 	})
 }
 
+// errUnread refuses a session's last command because mail came while it was on its way.
+var errUnread = errors.New("mail came for a session that was about to end")
+
+// onlyRead refuses a session's last command if it has unread mail by then.
+func onlyRead(session string) func(*projections.State) error {
+	return func(state *projections.State) error {
+		x := state.Session(session)
+		if x != nil && x.Active() && len(state.Undelivered(session)) > 0 {
+			return errUnread
+		}
+		return nil
+	}
+}
+
+// unreadThen says that a session had unread mail when its last command was decided.
+func unreadThen() error {
+	unread := &Problem{
+		Kind:    KindConflict,
+		Code:    string(commands.CodeConflict),
+		Message: "Your session was not ended: it has unread mail",
+		Why:     "you may have to act on it first",
+		Next:    "read your mail and act on it, then repeat the command",
+	}
+	return unread.Complete()
+}
+
 func (v View) leftToDo(x *projections.Session) error {
 	left := &Problem{Kind: KindConflict, Code: string(commands.CodeConflict)}
 	switch first := v.beforeEnd(x); {
 	case len(v.Undelivered(x.ID)) > 0:
-		left.Message = "Your session was not ended: it has unread mail"
-		left.Why = "you may have to act on it first"
-		left.Next = "read your mail and act on it, then repeat the command"
+		return unreadThen()
 	case first != "":
 		left.Message = "Your session was not ended: it holds an item of queue " + x.Queue
 		left.Why = "nobody else gets the item until the session's lease is over"

@@ -73,6 +73,10 @@ func (v View) nextOfLeft(session string, tasks []string) string {
 			which = strings.Join(done, ", ") + " are"
 		}
 	}
+	them := "them"
+	if len(tasks) == 1 {
+		them = "it"
+	}
 	reports, completes := v.Permit("report:complete", by.Project) == nil, v.Permit("task:complete", by.Project) == nil
 	switch {
 	case len(tasks) == 0:
@@ -81,13 +85,14 @@ func (v View) nextOfLeft(session string, tasks []string) string {
 		return "if " + which + " done, you can still report that: `maestro report complete \"<summary>\" --task " +
 			strings.Join(done, ",") + "`"
 	case itself && reports:
-		return "what you reported about them stands: whoever gave them to you decides what comes next"
+		return "what you reported about " + them + " stands: whoever gave " + them + " to you decides what comes next"
 	case completes && len(done) > 0:
 		return "if " + which + " done, run `maestro task complete " + strings.Join(done, " ") + "`"
 	case completes && v.Permit("inbox", by.Project) == nil:
-		return "`maestro inbox` says what to do about them"
+		return "`maestro inbox` says what to do about " + them
 	}
-	return "you have no command that reports them as done, and whoever started your session sees them in the inbox"
+	return "you have no command that reports " + them + " as done, and whoever started your session sees " + them +
+		" in the inbox"
 }
 
 // leavesBelow warns a tree worker or an orchestrator that reports tasks as done of what is left below them.

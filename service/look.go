@@ -22,7 +22,11 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 	if err := s.mayLook(c); err != nil {
 		return err
 	}
-	steps, err := s.Handler.Read(ctx, func(state *projections.State) error {
+	read := s.Handler.Read
+	if c.past != nil {
+		read = c.past.Read
+	}
+	steps, err := read(ctx, func(state *projections.State) error {
 		v := s.At(state, c)
 		v.ctx = ctx
 		return see(v)

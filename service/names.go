@@ -62,7 +62,11 @@ func (r entryReader) nameOf(source string, known map[string]string) string {
 	}
 	name, ok := known[session]
 	if !ok {
-		r.service.Handler.View(func(state *projections.State) {
+		see := r.service.Handler.View
+		if r.caller.past != nil {
+			see = r.caller.past.View
+		}
+		see(func(state *projections.State) {
 			name = r.service.At(state, r.caller).names(session)[session]
 		})
 		known[session] = name

@@ -38,6 +38,8 @@ type predecessor struct {
 	// newest reads entries of the timeline, newest first.
 	newest func(projections.Timeline) iter.Seq[*projections.Entry]
 	said   projections.StatusReport
+	// spawned says that it led others: then it did something, also if it said nothing.
+	spawned bool
 	// result is nil unless it said, in words, that the task is completed.
 	result *projections.StatementView
 }
@@ -90,6 +92,7 @@ func (v View) predecessorIn(session string) *predecessors {
 func (r entryReader) predecessor(v View, x *projections.Session) *predecessor {
 	return &predecessor{
 		Session:  x,
+		spawned:  v.HasSpawned(x.ID),
 		timeline: v.SessionTimeline(x.ID),
 		newest: func(timeline projections.Timeline) iter.Seq[*projections.Entry] {
 			return r.backward(timeline, x.ID)
@@ -107,7 +110,7 @@ func (x *predecessors) manifest() *manifest.Predecessor {
 		if i > 0 {
 			one = before.manifest()
 		}
-		if len(one.Words) > 0 || one.Says != "" || one.Result != "" {
+		if len(one.Words) > 0 || one.Says != "" || one.Result != "" || before.spawned {
 			told = one
 			break
 		}

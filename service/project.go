@@ -168,7 +168,7 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectS
 		return nil, err
 	}
 	search := v.SearchStatus(p)
-	search.Now(v.Service.Now().UnixMilli())
+	search.Now(v.now().UnixMilli())
 	listed := v.Permit("task:list", p.ID) == nil
 	inboxNext, confirmNext := "", ""
 	if v.Permit("inbox", p.ID) == nil {

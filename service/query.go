@@ -11,6 +11,8 @@ type queryRule struct {
 	// rows are the rows of the permission table that permit the query: one of them, depending on the request. A caller
 	// that may use none of them is refused.
 	rows []string
+	// past says that it can be answered from a past state.
+	past bool
 	// afterEnd says that a session may use the query after its end: about itself, its own tasks, its own questions and
 	// mail. The query itself checks, with [View.Own], whose session, task or question it is.
 	afterEnd bool
@@ -24,38 +26,38 @@ var queryRules = map[Query]queryRule{
 	"whoami":                {rows: one("whoami"), afterEnd: true},
 	"commands":              {rows: one("commands"), afterEnd: true},
 	"command-check":         {rows: one("commands"), afterEnd: true},
-	"project-list":          {rows: one("project:list")},
-	"project-get":           {rows: one("project:get")},
-	"project-status":        {rows: one("status")},
-	"project-tree":          {rows: one("task:tree"), inPages: true},
-	"task-list":             {rows: one("task:list")},
-	"task-get":              {rows: one("task:get"), afterEnd: true},
-	"task-children":         {rows: one("task:children")},
-	"task-tree":             {rows: one("task:tree")},
-	"task-timeline":         {rows: one("task:get"), inPages: true},
-	"session-list":          {rows: one("session:list")},
-	"session-info":          {rows: one("session:info"), afterEnd: true},
-	"session-timeline":      {rows: one("session:info"), afterEnd: true, inPages: true},
+	"project-list":          {rows: one("project:list"), past: true},
+	"project-get":           {rows: one("project:get"), past: true},
+	"project-status":        {rows: one("status"), past: true},
+	"project-tree":          {rows: one("task:tree"), inPages: true, past: true},
+	"task-list":             {rows: one("task:list"), past: true},
+	"task-get":              {rows: one("task:get"), afterEnd: true, past: true},
+	"task-children":         {rows: one("task:children"), past: true},
+	"task-tree":             {rows: one("task:tree"), past: true},
+	"task-timeline":         {rows: one("task:get"), inPages: true, past: true},
+	"session-list":          {rows: one("session:list"), past: true},
+	"session-info":          {rows: one("session:info"), afterEnd: true, past: true},
+	"session-timeline":      {rows: one("session:info"), afterEnd: true, inPages: true, past: true},
 	"session-manifest":      {rows: []string{"whoami", "manifest:show"}, afterEnd: true},
 	"session-workflow":      {rows: []string{"whoami", "manifest:show"}, afterEnd: true},
 	"session-mail":          {rows: []string{"whoami", "input:wait", "session:info"}, afterEnd: true},
 	"session-credential":    {rows: []string{"session:spawn", "whoami"}},
-	"session-queue":         {rows: one("queue:list")},
-	"session-queue-items":   {rows: one("queue:list")},
-	"queue-names":           {rows: one("queue:status"), inPages: true},
-	"queue-list":            {rows: one("queue:list")},
-	"queue-top":             {rows: one("queue:top")},
-	"queue-next":            {rows: one("queue:top")},
-	"input-list":            {rows: []string{"input:list", "whoami"}, afterEnd: true, inPages: true},
-	"input-get":             {rows: []string{"input:list", "whoami"}, afterEnd: true},
-	"inbox":                 {rows: one("inbox"), inPages: true},
-	"inbox-count":           {rows: one("inbox")},
+	"session-queue":         {rows: one("queue:list"), past: true},
+	"session-queue-items":   {rows: one("queue:list"), past: true},
+	"queue-names":           {rows: one("queue:status"), inPages: true, past: true},
+	"queue-list":            {rows: one("queue:list"), past: true},
+	"queue-top":             {rows: one("queue:top"), past: true},
+	"queue-next":            {rows: one("queue:top"), past: true},
+	"input-list":            {rows: []string{"input:list", "whoami"}, afterEnd: true, inPages: true, past: true},
+	"input-get":             {rows: []string{"input:list", "whoami"}, afterEnd: true, past: true},
+	"inbox":                 {rows: one("inbox"), inPages: true, past: true},
+	"inbox-count":           {rows: one("inbox"), past: true},
 	"live":                  {rows: one("watch")},
 	"since":                 {rows: one("since"), readsLog: true},
 	"why":                   {rows: one("why")},
-	"template-list":         {rows: one("template:list")},
-	"template-get":          {rows: one("template:get")},
-	"template-role":         {rows: one("template:list")},
+	"template-list":         {rows: one("template:list"), past: true},
+	"template-get":          {rows: one("template:get"), past: true},
+	"template-role":         {rows: one("template:list"), past: true},
 	"template-default":      {rows: one("template:get")},
 	"manifest-schema":       {rows: one("manifest:schema")},
 	"blob":                  {rows: one("whoami")},
@@ -80,6 +82,9 @@ func (q Query) Rows() []string { return queryRules[q].rows }
 
 // ReadsLog reports whether the work of a query grows with the log.
 func (q Query) ReadsLog() bool { return queryRules[q].readsLog }
+
+// HasPast reports whether a query can be answered from a past state.
+func (q Query) HasPast() bool { return queryRules[q].past }
 
 // InPages reports whether a query's list always comes in pages, requested or not.
 func (q Query) InPages() bool { return queryRules[q].inPages }

@@ -78,6 +78,8 @@ type Service struct {
 	// placing has a semaphore for the manifests of some sessions each: few are placed at a time, and those of one
 	// session one after the other.
 	placing [placedAtOnce]chan struct{}
+	// pasts are the past states that were read last.
+	pasts *pasts
 	// rendering limits manifests that are being created, ordering answers that are sorted by dependency, turns parts of
 	// long answers, trying dry runs.
 	rendering, ordering, turns, trying *places
@@ -111,6 +113,7 @@ func New(config Config) (*Service, error) {
 	auth := newAuthenticator(config.Keys, config.Handler, config.Now)
 	s := &Service{
 		Config:    config,
+		pasts:     newPasts(),
 		auth:      auth,
 		ledger:    newLedger(&config.Limits),
 		rendering: newPlaces(rendered),

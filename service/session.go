@@ -49,7 +49,7 @@ func (v View) Shown(x *projections.Session) ShownSession {
 	return ShownSession{
 		Session:  x,
 		Timeline: v.SessionTimeline(x.ID),
-		Heard:    v.Service.heardAt(x),
+		Heard:    v.heardAt(x),
 		Exit:     v.Exit(x),
 		mail:     v.Caller.readsMail(x),
 		reader:   v.entryReader(),
@@ -58,8 +58,9 @@ func (v View) Shown(x *projections.Session) ShownSession {
 
 // heardAt returns when a living session last called this server, in milliseconds since 1970; 0 if it has not called
 // yet.
-func (s *Service) heardAt(x *projections.Session) int64 {
-	if s.Leases == nil || x.Ended() {
+func (v View) heardAt(x *projections.Session) int64 {
+	s := v.Service
+	if s.Leases == nil || x.Ended() || v.Caller.past != nil { // the log does not say when a session called
 		return 0
 	}
 	ago, ok := s.Leases.LastHeard(x.ID)

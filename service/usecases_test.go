@@ -54,6 +54,10 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 		_, _, err := s.CountInbox(ctx, c, &wire.InboxCountFilter{})
 		return err
 	},
+	"LookBack": func(ctx context.Context, s *stage, c *Caller) error {
+		c.asks = "task-list"
+		return s.LookBack(ctx, c, "1")
+	},
 	"ListInbox": func(ctx context.Context, s *stage, c *Caller) error {
 		_, _, err := s.ListInbox(ctx, c, &wire.InboxFilter{})
 		return err
@@ -138,6 +142,7 @@ var noUses = map[string]string{
 	"Deliver":          "the server's own; each entry is a call of its session",
 	"Head":             "stands on every answer, also on refusals",
 	"Health":           "health",
+	"HeadFor":          "the sequence of what was let in",
 	"Heard":            "notes a call that was let in",
 	"KnownTemplate":    "a part of spawning",
 	"Lease":            "a setting of the server",

@@ -29,8 +29,12 @@ func (s *Service) At(state *projections.State, c *Caller) View {
 	}
 }
 
-// Permit checks whether the caller may use a row of the table in a project.
+// Permit checks whether the caller may use a row of the table in a project. Who reads a past state must have been
+// permitted then, too.
 func (v View) Permit(row, project string) error {
+	if err := v.permitPresent(row, project); err != nil {
+		return err
+	}
 	return commands.Permit(v.State, commands.CurrentRules(), v.Caller.By, row, project)
 }
 

@@ -49,6 +49,13 @@ func withPages(params []Param, query service.Query) []Param {
 		In:   "query",
 		Doc:  "wait until the views have reached this sequence",
 	})
+	if query.HasPast() {
+		all = append(all, Param{
+			Name: "at",
+			In:   "query",
+			Doc:  "the answer as it was after the event with this sequence, or at this time (RFC 3339)",
+		})
+	}
 	declared := slices.ContainsFunc(params, func(p Param) bool { return p.Name == "cursor" })
 	if query.InPages() && !declared {
 		all = append(all, Param{

@@ -13,8 +13,8 @@ import (
 var freeText = []string{
 	`"<answer>"…`, `"<name>"`, `"<reason>"`, `"<text>"`, `"<text>"…`, `"<words>"`, "", "agentId", "answer",
 	"description", "duration", "duration|time", "int", "json", "mailId", "message", "name", "number", "question",
-	"reason", "sequence", "sequence:hash", "sequence|time", "skills", "string", "stringToString", "summary", "text",
-	"title", "type", "url",
+	"reason", "sequence", "sequence:hash", "sequence|time", "skills", "string", "summary", "text", "title",
+	"type", "url", "variable",
 }
 
 // Every placeholder has completions, or is known to be free text, so that a new one is not forgotten.

@@ -46,7 +46,7 @@ func example(flag *pflag.Flag) []string {
 		return []string{name, "3"}
 	case kind == "duration":
 		return []string{name, "5m"}
-	case kind == "stringToString":
+	case kind == "<variable>":
 		return []string{name, "A=b"}
 	case kind == aJSONObject:
 		return []string{name, `{"a":1}`}

@@ -218,7 +218,7 @@ func wanted(err *pflag.InvalidValueError) string {
 		return "a number"
 	case "bool":
 		return "true or false"
-	case "stringToString":
+	case "<variable>":
 		return "NAME=VALUE"
 	case aJSONObject:
 		return `a JSON object, such as '{"epic":"sign-in"}'`

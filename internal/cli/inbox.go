@@ -133,9 +133,13 @@ func (c *inbox) await(ctx context.Context, filter wire.InboxFilter) (items []wir
 		return len(items) > 0 || len(c.waiting) > 0, err
 	})
 	if err == nil && over {
+		what := "Nothing"
+		if filter.Kind != "" {
+			what = "Nothing of this kind"
+		}
 		err = &failure.Error{
 			Code:    failure.TimedOut,
-			Message: "Nothing needed you within " + c.timeout.String(),
+			Message: what + " needed you within " + c.timeout.String(),
 			Next:    "to keep waiting, run the same command again",
 		}
 	}

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -220,6 +222,7 @@ func showSession(a *Run, x wire.Session) {
 		a.Field("Options", "in its manifest: see `maestro manifest show --session "+x.ID+"`")
 	}
 	a.Field("Options", optionsText(x.Options))
+	a.Field("Variables", strings.Join(variablesOf(x.Env), ", "))
 	a.Field("Skills", strings.Join(x.Skills, ", "))
 	a.Field("Spawned by", withName(x.SpawnedBy, x.Names[x.SpawnedBy]))
 	a.Field("Started", a.When(x.StartedAt))
@@ -244,6 +247,17 @@ func showSession(a *Run, x wire.Session) {
 	if x.Permissions != nil {
 		a.Field("May", strings.Join(x.Permissions.Commands, ", "))
 	}
+}
+
+// variablesOf returns the names of the variables that a session was given.
+func variablesOf(env map[string]string) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if !strings.HasPrefix(name, "MAESTRO_") {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // optionsText returns how a session's agent is run, with the names that its manifest has for it.
@@ -313,6 +327,7 @@ func newSessionUpdate(a *Run) *cobra.Command {
 	cmd.Flags().StringVar(&c.file, "manifest", "",
 		"issue its manifest again from this file; role, strategy and allowed commands stay as they are")
 	ValueName(cmd, "manifest", "<file>")
+	ValueName(cmd, "env", "<variable>")
 	a.keyFlag(cmd, &c.key)
 	return Tell(cmd, "session:update", "name", "task-ids", "manifest")
 }

@@ -170,19 +170,26 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 func (c *sessionExec) credential(ctx context.Context, server *client.Client, session string) (wire.Credential, error) {
 	if c.sessionID() != session {
 		given, err := server.Credential(ctx, session)
-		return given, c.onlyItself(err)
+		return given, c.onlyItself(session, err)
 	}
 	return wire.Credential{SessionID: session, Token: c.Getenv(wire.EnvToken)}, nil
 }
 
 // onlyItself says what a session can do that may not run a command as another one.
-func (c *sessionExec) onlyItself(err error) error {
+func (c *sessionExec) onlyItself(session string, err error) error {
 	var said *client.Error
 	if !c.isSession() || !errors.As(err, &said) || said.Status != http.StatusForbidden {
 		return err
 	}
 	if said.Rule != "session:spawn" {
 		return err
+	}
+	if said.Denied() == nil { // an orchestrator that did not spawn it
+		other := *said
+		other.Next = "run the command without `maestro session exec` only if it is to act as your session; to give " +
+			"the tasks of '" + session + "' to a session of yours, end it with `maestro session kill " + session +
+			"` and run `maestro session spawn --like " + session + " --task-ids <taskIds>`"
+		return &other
 	}
 	return &failure.Error{
 		Err:     err,

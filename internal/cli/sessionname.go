@@ -7,6 +7,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/lazyregexp"
 	"maestro/internal/safetext"
@@ -141,6 +142,19 @@ func IDsIn(text string) []string { return idsInText().FindAllString(text, -1) }
 func Mention(text string, names map[string]string) string {
 	said := map[string]bool{}
 	return idsInText().ReplaceAllStringFunc(text, func(id string) string {
+		name := names[id]
+		if name == "" || said[id] || strings.Contains(text, name) {
+			return id
+		}
+		said[id] = true
+		return withName(id, name)
+	})
+}
+
+// MentionIn returns a description with the names of what it names by id, each once, unless the words say it already.
+func MentionIn(d events.Description, names map[string]string) string {
+	text, said := d.String(), map[string]bool{}
+	return d.Naming(func(id string) string {
 		name := names[id]
 		if name == "" || said[id] || strings.Contains(text, name) {
 			return id

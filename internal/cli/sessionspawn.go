@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -54,6 +55,11 @@ func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
 	err := c.fields.numbers()
 	if err != nil {
 		return err
+	}
+	if dir := c.body.WorkingDirectory; dir != "" {
+		if c.body.WorkingDirectory, err = filepath.Abs(dir); err != nil {
+			return err
+		}
 	}
 	switch {
 	case c.file != "":

@@ -181,9 +181,8 @@ func (c *watch) showFrame(frame wire.LiveFrame) error {
 	if c.onScreen() != nil {
 		at = event.Time.Local().Format(time.TimeOnly)
 	}
-	what := event.Data.Describe().String()
 	c.Print("%s  %s  %s  %s\n", strconv.FormatUint(frame.Seq, 10), at, WhoNamed(event.Source, c.names),
-		Mention(what, c.names))
+		MentionIn(event.Data.Describe(), c.names))
 	return c.broken
 }
 

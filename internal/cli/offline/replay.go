@@ -119,19 +119,6 @@ func (m moment) unreached(sequence uint64, now time.Time) bool {
 	return m.sequence > sequence || m.time.After(now)
 }
 
-// told is a line of a replay.
-type told struct {
-	Sequence uint64 `json:"sequence"`
-	Time     string `json:"time"`
-	Who      string `json:"who"`
-	Source   string `json:"source"`
-	Type     string `json:"type"`
-	Project  string `json:"project,omitempty"`
-	What     string `json:"what"`
-	// SaidAt is when the command was said, if it waited in an outbox.
-	SaidAt string `json:"saidAt,omitempty"`
-}
-
 // replayed is a log that is being folded.
 type replayed struct {
 	options replayOptions
@@ -222,7 +209,7 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 	columns := []string{"EVENT", "TIME", "WHO", "WHAT"}
 	cli.List(a, r.story, none, columns, func(t told) []string {
 		return []string{
-			strconv.FormatUint(t.Sequence, 10), t.Time, cli.WhoNamed(t.Source, names), cli.Mention(t.What, names),
+			strconv.FormatUint(t.Sequence, 10), t.Time, cli.WhoNamed(t.Source, names), t.shown(names),
 		}
 	})
 	return nil
@@ -357,9 +344,10 @@ func (r *replayed) inSpiteOf(data events.Data) string {
 
 // tell keeps the event if the replay is about it.
 func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.Change) {
-	what := e.Data.Describe()
-	if in := r.inSpiteOf(e.Data); in != "" {
-		what = what.InSpiteOf(in)
+	what, in := e.Data.Describe(), r.inSpiteOf(e.Data)
+	shown := what
+	if in != "" {
+		shown = what.InSpiteOf(in)
 	}
 	t := told{
 		Sequence: sequence,
@@ -368,11 +356,15 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 		Source:   e.Source,
 		Type:     e.Data.EventType(),
 		Project:  e.Project,
-		What:     what.String(),
+		What:     shown.String(),
+
+		what:      what,
+		inSpiteOf: in,
 	}
 	if !e.OccurredAt.IsZero() {
 		t.SaidAt = cli.Instant(events.Millis(e.OccurredAt.UnixMilli()))
-		t.What += " (said at " + t.SaidAt + ")"
+		t.saidAt = " (said at " + t.SaidAt + ")"
+		t.What += t.saidAt
 	}
 	about := r.options.session == "" && r.options.task == "" &&
 		(r.options.project == "" || r.options.project == e.Project)

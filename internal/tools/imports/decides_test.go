@@ -45,6 +45,7 @@ var ordered = map[string]string{
 	"completion.go":     "the ids of commands that the shell is offered while the server is away, too",
 	"inbox.go":          "what was set aside in outboxes of this machine",
 	"init.go":           "what a manifest allows is checked while the server is away",
+	"session.go":        "the names of a session's variables, which JSON has as an object",
 	"sessionexec.go":    "variables of a process of this machine",
 	"supervise_unix.go": "signals of this machine",
 	"syntax.go":         "the command line itself, in the order of the table",

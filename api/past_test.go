@@ -1,0 +1,152 @@
+package api_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/service/wire"
+)
+
+// pastReads are the reads that are compared at a moment: ids are those of the objects that exist then.
+func pastReads(project, task, session, question string) []string {
+	reads := []string{
+		"/api/projects", "/api/tasks", "/api/sessions", "/api/queues", "/api/inputs", "/api/inbox", "/api/inbox/count",
+		"/api/templates",
+	}
+	if project != "" {
+		reads = append(reads, "/api/projects/"+project, "/api/projects/"+project+"/status",
+			"/api/projects/"+project+"/tree", "/api/tasks?projectId="+project+"&ready=true",
+			"/api/queues/q?projectId="+project, "/api/queues/q/top?projectId="+project)
+	}
+	if task != "" {
+		reads = append(reads, "/api/tasks/"+task, "/api/tasks/"+task+"/timeline", "/api/tasks/"+task+"/children",
+			"/api/tasks?limit=2&cursor=")
+	}
+	if session != "" {
+		reads = append(reads, "/api/sessions/"+session, "/api/sessions/"+session+"/timeline",
+			"/api/sessions?status=working")
+	}
+	if question != "" {
+		reads = append(reads, "/api/inputs/"+question)
+	}
+	return reads
+}
+
+// moment is what the reads answered at a moment.
+type moment struct {
+	sequence uint64
+	at       time.Time
+	answers  map[string]string
+}
+
+// answer is the whole of an answer that a reader sees.
+func answer(r reply) string {
+	return fmt.Sprint(r.status, " ", r.header.Get(wire.HeaderSequence), " ", string(r.body))
+}
+
+// A read of a moment answers byte for byte what it answered then, by the number of the event and by the time.
+func TestPastReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		random := rand.New(rand.NewPCG(1, 2))
+		var moments []moment
+		var project, task, session, token, question string
+		note := func() {
+			m := moment{sequence: w.log.head(), at: time.Now(), answers: map[string]string{}}
+			for _, read := range pastReads(project, task, session, question) {
+				m.answers[read] = answer(w.send(http.MethodGet, read, adminToken, ""))
+			}
+			moments = append(moments, m)
+			time.Sleep(time.Duration(1+random.IntN(5000)) * time.Millisecond)
+		}
+		project = w.project()
+		note()
+		task = w.task(project)
+		note()
+		w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q"}`).is(200)
+		w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+w.task(project)+`"}`).is(200)
+		note()
+		session, token = w.session(adminToken, project, task, ``)
+		note()
+		question = w.do(token, "report:needs-input", `{"message":"Which?","taskIds":["`+task+`"]}`).is(200).
+			text("event", "data", "inputId")
+		note()
+		w.do(adminToken, "input:answer", `{"inputId":"`+question+`","answer":"This one"}`).is(200)
+		note()
+		for i := range 12 {
+			w.do(token, "report:progress", fmt.Sprintf(`{"message":"step %d","taskIds":["%s"]}`, i, task)).is(200)
+			note()
+			w.do(adminToken, "task:update", fmt.Sprintf(`{"taskId":%q,"title":"Title %d"}`, w.task(project), i)).is(200)
+			note()
+		}
+		w.do(token, "report:complete", `{"message":"done","taskIds":["`+task+`"]}`).is(200)
+		note()
+		w.do(adminToken, "session:kill", `{"sessionId":"`+session+`"}`).is(200)
+		note()
+		w.do(adminToken, "task:delete", `{"taskId":"`+task+`"}`).is(200)
+		note()
+
+		random.Shuffle(len(moments), func(i, j int) { moments[i], moments[j] = moments[j], moments[i] })
+		for _, m := range moments {
+			for read, want := range m.answers {
+				between := "?"
+				if strings.Contains(read, "?") {
+					between = "&"
+				}
+				for _, at := range []string{
+					strconv.FormatUint(m.sequence, 10), m.at.UTC().Format(time.RFC3339Nano),
+				} {
+					if got := answer(w.send(http.MethodGet, read+between+"at="+at, adminToken, "")); got != want {
+						t.Fatalf("GET %s at %s answers\n%s\nit answered\n%s", read, at, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Who reads the past needs the permission now and then, and a moment that exists.
+func TestPastIsForThoseWhoMayRead(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	task := w.task(project)
+	session, token := w.session(adminToken, project, task, ``)
+	before := w.log.head()
+	_, lead := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
+	head := w.log.head()
+	get := func(path, by string) reply { return w.send(http.MethodGet, path, by, "") }
+
+	// A worker lists no sessions, now or then; a session that did not exist then reads nothing of that time.
+	get("/api/sessions?at=1", token).refused(403, "NOT_ALLOWED", "session:list")
+	get(fmt.Sprint("/api/tasks/", task, "?at=", head), token).is(200)
+	get(fmt.Sprint("/api/sessions?at=", head), lead).is(200)
+	get(fmt.Sprint("/api/sessions?at=", before), lead).refused(403, "NOT_ALLOWED", "")
+	w.do(adminToken, "session:kill", `{"sessionId":"`+session+`"}`).is(200)
+	get(fmt.Sprint("/api/tasks?at=", head), token).refused(403, "NOT_ALLOWED", "")
+
+	// A deleted task is there at its time.
+	w.do(adminToken, "task:delete", `{"taskId":"`+task+`"}`).is(200)
+	get("/api/tasks/"+task, adminToken).is(404)
+	get(fmt.Sprint("/api/tasks/", task, "?at=", head), adminToken).is(200)
+	get("/api/projects?at=0", adminToken).is(200)
+
+	for _, wrong := range []struct{ at, says string }{
+		{"x", "at is the number of an event, or a time"},
+		{"-1", "at is the number of an event"},
+		{"", "at is the number of an event"},
+		{"999999", "event 999999 does not exist yet: the newest is "},
+		{"2999-01-01T00:00:00Z", "is in the future"},
+		{"18446744073709551615", "does not exist yet"},
+	} {
+		get("/api/tasks?at="+wrong.at, adminToken).refused(400, "VALIDATION_ERROR", wrong.says)
+	}
+	for _, present := range []string{"/api/whoami", "/api/tokens", "/api/audit/denials", "/api/commands"} {
+		get(present+"?at=1", adminToken).refused(400, "VALIDATION_ERROR", "about the present")
+	}
+}

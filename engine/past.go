@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"maestro/projections"
+)
+
+// Past is the state as it was after a committed event. It does not change, so several callers may read it at once.
+type Past struct {
+	state *projections.State
+	most  uint64
+}
+
+// NotCommittedError means that the log does not reach a sequence.
+type NotCommittedError struct{ Sequence, Head uint64 }
+
+func (e *NotCommittedError) Error() string {
+	return fmt.Sprintf("sequence %d is not committed; the head is %d", e.Sequence, e.Head)
+}
+
+// Past folds the log up to a committed sequence, from the nearest snapshot before it; 0 is the state before the first
+// event. It fails with *NotCommittedError, with an error of Log.Read, or with ctx's error.
+func (h *Handler) Past(ctx context.Context, sequence uint64) (*Past, error) {
+	state, err := h.stateAt(ctx, sequence)
+	if err != nil {
+		return nil, err
+	}
+	return &Past{state, h.config.ReadMost}, nil
+}
+
+// Sequence is that of the event after which the state was so.
+func (p *Past) Sequence() uint64 { return p.state.Head().Sequence }
+
+// At is the time of that event.
+func (p *Past) At() time.Time { return p.state.At() }
+
+// View shows the state, which see must not retain.
+func (p *Past) View(see func(*projections.State)) { see(p.state) }
+
+// Read is [Handler.Read] for the past state.
+func (p *Past) Read(ctx context.Context, see func(*projections.State) error) (steps int, err error) {
+	return readState(ctx, p.state, p.most, see)
+}

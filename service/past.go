@@ -1,0 +1,205 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/events"
+	"maestro/internal/safetext"
+	"maestro/projections"
+)
+
+// pastsKept is how many past states are kept for further reads: who looks at a moment reads much of it. Each takes as
+// much memory as the present state took then.
+const pastsKept = 2
+
+// pastIdle is how long a past state is kept that nobody reads.
+const pastIdle = time.Minute
+
+// pasts keeps the past states that were read last.
+type pasts struct {
+	// folding has room for one state: a fold takes a processor, and memory.
+	folding chan struct{}
+
+	mu   sync.Mutex
+	kept []*keptPast
+}
+
+// keptPast is a past state with the timer that drops it.
+type keptPast struct {
+	*engine.Past
+
+	idle *time.Timer
+}
+
+func newPasts() *pasts { return &pasts{folding: make(chan struct{}, 1)} }
+
+// find returns a kept state, nil if there is none.
+func (p *pasts) find(sequence uint64) *engine.Past {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, x := range p.kept {
+		if x.Sequence() == sequence {
+			x.idle.Reset(pastIdle)
+			p.kept = append(slices.Delete(p.kept, i, i+1), x)
+			return x.Past
+		}
+	}
+	return nil
+}
+
+// keep keeps a state, in the place of the one that was not read for the longest time.
+func (p *pasts) keep(past *engine.Past) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.kept) == pastsKept {
+		p.kept[0].idle.Stop()
+		p.kept = slices.Delete(p.kept, 0, 1)
+	}
+	x := &keptPast{Past: past}
+	x.idle = time.AfterFunc(pastIdle, func() { p.drop(x) })
+	p.kept = append(p.kept, x)
+}
+
+func (p *pasts) drop(x *keptPast) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept = slices.DeleteFunc(p.kept, func(other *keptPast) bool { return other == x })
+}
+
+// LookBack makes the caller read the state as it was at a moment: after the event with a sequence, or at a time in RFC
+// 3339, which means after the last event up to that time. The caller needs the permission for what it reads at both
+// times: now and then. It fails with a *Problem.
+func (s *Service) LookBack(ctx context.Context, c *Caller, moment string) error {
+	leave, err := s.admitted(ctx, c, Demand{ReadsLog: true})
+	if err != nil {
+		return err
+	}
+	defer leave()
+	rule := queryRules[c.asks]
+	if !rule.past {
+		return InvalidRequest("/at", "this read is about the present: it takes no at")
+	}
+	for _, row := range rule.rows {
+		if err = s.Permit(c, row, ""); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	sequence, err := s.sequenceAt(ctx, moment)
+	if err != nil {
+		return err
+	}
+	c.past, err = s.pastAt(ctx, c, sequence)
+	var missing *engine.NotCommittedError
+	if errors.As(err, &missing) {
+		return Invalid("/at", "event %d does not exist yet: the newest is %d", missing.Sequence, missing.Head)
+	}
+	return err
+}
+
+// HeadFor returns the sequence of the state that a caller reads; nil for an unknown caller.
+func (s *Service) HeadFor(c *Caller) uint64 {
+	if c != nil && c.past != nil {
+		return c.past.Sequence()
+	}
+	return s.Head()
+}
+
+// pastAt returns the state after an event.
+func (s *Service) pastAt(ctx context.Context, c *Caller, sequence uint64) (*engine.Past, error) {
+	if past := s.pasts.find(sequence); past != nil {
+		return past, nil
+	}
+	select {
+	case s.pasts.folding <- struct{}{}:
+		defer func() { <-s.pasts.folding }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if past := s.pasts.find(sequence); past != nil { // somebody else read the same moment
+		return past, nil
+	}
+	past, err := s.Handler.Past(ctx, sequence)
+	if err != nil {
+		return nil, err
+	}
+	c.chargeSteps(StepsPerRead)
+	s.pasts.keep(past)
+	return past, nil
+}
+
+// sequenceAt returns the sequence that a moment means.
+func (s *Service) sequenceAt(ctx context.Context, moment string) (uint64, error) {
+	if sequence, err := strconv.ParseUint(moment, 10, 64); err == nil {
+		return sequence, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, moment)
+	if err != nil {
+		return 0, Invalid("/at", "at is the number of an event, or a time such as 2026-01-31T12:00:00Z, not '%s'",
+			safetext.Printable(moment))
+	}
+	if at.After(s.Now()) {
+		return 0, Invalid("/at", "%s is in the future", safetext.Printable(moment))
+	}
+	return s.lastUntil(ctx, at)
+}
+
+// lastUntil returns the sequence of the last event up to a time, 0 if there is none. No event is older than the one
+// before it, so it looks at few.
+func (s *Service) lastUntil(ctx context.Context, at time.Time) (uint64, error) {
+	before, after := uint64(0), s.Head()+1
+	for before+1 < after {
+		middle := before + (after-before)/2
+		var then time.Time
+		err := s.Log.Read(ctx, middle, middle, func(m events.Message) error {
+			e, err := events.Decode(m.Body)
+			if err != nil {
+				return fmt.Errorf("event %d: %w", m.Sequence, err)
+			}
+			then = e.Time
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		if then.After(at) {
+			after = middle
+		} else {
+			before = middle
+		}
+	}
+	return before, nil
+}
+
+// now is the time at which the caller reads: the present, or the time of the event after which it reads the state.
+func (v View) now() time.Time {
+	if past := v.Caller.past; past != nil {
+		return past.At()
+	}
+	return v.Service.Now()
+}
+
+// permitPresent checks a permission in the present state, for a caller that reads a past one.
+func (v View) permitPresent(row, project string) (err error) {
+	if v.Caller.past == nil {
+		return nil
+	}
+	by := v.Caller.By
+	if by.Kind == commands.ActorUser {
+		project = "" // it may be gone
+	}
+	v.Service.Handler.View(func(present *projections.State) {
+		err = commands.Permit(present, commands.CurrentRules(), by, row, project)
+	})
+	return err
+}
