@@ -45,7 +45,13 @@ func (s *State) itemFailed(f fact, d *events.QueueItemFailed) error {
 	if err != nil {
 		return err
 	}
-	reason := cmp.Or(d.Reason, s.saidOf(item.TaskID, d.SessionID))
+	reason := d.Reason
+	if t := s.Task(item.TaskID); t != nil && reason == "" {
+		s.lookedThrough(t.Speakers())
+		if said := s.reportedError(t, d.SessionID); said != nil {
+			reason = said.Text
+		}
+	}
 	s.finish(f, item, d.SessionID, events.ItemFailed, events.SaysFailed, reason)
 	s.note(f, 0)
 	return nil
@@ -75,8 +81,8 @@ func (s *State) itemSkipped(f fact, d *events.QueueItemSkipped) error {
 	return nil
 }
 
-// saidOf returns why a session said that it cannot go on with a task, "" if it did not: finishing the task's item
-// replaces that statement, and the next one who works on it needs it.
+// saidOf returns why a session said that it cannot go on with a task, "" if it did not: skipping the task's item takes
+// that statement back, and the next one who works on it needs it.
 func (s *State) saidOf(task, session string) string {
 	t := s.Task(task)
 	if t == nil {

@@ -255,9 +255,10 @@ func (s *State) say(f fact, task, session string, status events.TaskSessionStatu
 	}
 	s.changeTask(task, func(t *Task) {
 		s.lookedThrough(t.Speakers())
-		if before := t.SaidBy(session); status == events.SaysFailed && words != nil && words.Text == "" &&
-			before.Words != nil && before.Status == events.SaysFailed { // a failed item whose error was reported before
-			words = &Words{words.What, before.Words.Text, before.Words.Blob, words.By}
+		if status == events.SaysFailed && words != nil && words.Text == "" { // the error was reported before
+			if before := s.reportedError(t, session); before != nil {
+				words = &Words{words.What, before.Text, before.Blob, words.By}
+			}
 		}
 		doubt := s.doubt(t, status, session)
 		s.work(uint64(t.addSaid(StatusReport{session, status, events.Millis(f.at), f.sequence, words, doubt})))
@@ -279,15 +280,36 @@ func (s *State) doubt(t *Task, status events.TaskSessionStatus, session string) 
 	if s.Stands(t, before) == events.SaysFailed {
 		return before.Words
 	}
-	x := s.Session(session)
-	if x == nil || before.SessionID == "" {
+	if x := s.Session(session); x == nil || before.SessionID == "" {
 		return nil
 	}
-	word := s.UnansweredWord(x) // about the session as a whole, since it began the task
-	if word != nil && word.Type == reportType(events.ReportError) && word.Sequence > before.Sequence {
-		return &Words{word.What, word.Message, word.Blob, word.Source}
+	if words := s.errorSince(before); words != nil {
+		return words
 	}
 	return before.Doubt
+}
+
+// errorSince returns what a session said of an error as a whole, since its statement on a task; nil if it said nothing.
+func (s *State) errorSince(before StatusReport) *Words {
+	x := s.Session(before.SessionID)
+	if x == nil {
+		return nil
+	}
+	word := s.UnansweredWord(x)
+	if word == nil || word.Type != reportType(events.ReportError) || word.Sequence <= before.Sequence {
+		return nil
+	}
+	return &Words{word.What, word.Message, word.Blob, word.Source}
+}
+
+// reportedError returns the error that a session reported on a task, or as a whole since it began the task; nil if
+// there is none.
+func (s *State) reportedError(t *Task, session string) *Words {
+	before := t.SaidBy(session)
+	if before.Status == events.SaysFailed && before.Words != nil {
+		return before.Words
+	}
+	return s.errorSince(before)
 }
 
 // retract removes a session's statement on a task.
