@@ -57,13 +57,17 @@ func TestPastReads(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		var moments []moment
 		var project, task, session, token, question string
-		note := func() {
-			m := moment{sequence: w.log.head(), at: time.Now(), answers: map[string]string{}}
+		noteNow := func(sequence uint64) {
+			m := moment{sequence: sequence, at: time.Now(), answers: map[string]string{}}
 			for _, read := range pastReads(project, task, session, question) {
 				m.answers[read] = answer(w.send(http.MethodGet, read, adminToken, ""))
 			}
 			moments = append(moments, m)
 			time.Sleep(time.Duration(1+random.IntN(5000)) * time.Millisecond)
+		}
+		note := func() { // the moment of an event, and one after it, which only a time names
+			noteNow(w.log.head())
+			noteNow(0)
 		}
 		project = w.project()
 		note()
@@ -99,9 +103,11 @@ func TestPastReads(t *testing.T) {
 				if strings.Contains(read, "?") {
 					between = "&"
 				}
-				for _, at := range []string{
-					strconv.FormatUint(m.sequence, 10), m.at.UTC().Format(time.RFC3339Nano),
-				} {
+				ats := []string{m.at.UTC().Format(time.RFC3339Nano)}
+				if m.sequence > 0 {
+					ats = append(ats, strconv.FormatUint(m.sequence, 10))
+				}
+				for _, at := range ats {
 					if got := answer(w.send(http.MethodGet, read+between+"at="+at, adminToken, "")); got != want {
 						t.Fatalf("GET %s at %s answers\n%s\nit answered\n%s", read, at, got, want)
 					}

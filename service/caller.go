@@ -1,6 +1,8 @@
 package service
 
 import (
+	"time"
+
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/internal/safetext"
@@ -47,6 +49,8 @@ type Caller struct {
 	delivered bool
 	// past is the state that it reads; nil for the present one.
 	past *engine.Past
+	// then is the time at which it reads the past state.
+	then time.Time
 	// admission is the call's use of its limits; nil until it is admitted.
 	admission *Admission
 }

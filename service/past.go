@@ -95,11 +95,14 @@ func (s *Service) LookBack(ctx context.Context, c *Caller, moment string) error 
 	if err != nil {
 		return err
 	}
-	sequence, err := s.sequenceAt(ctx, moment)
+	sequence, at, err := s.sequenceAt(ctx, moment)
 	if err != nil {
 		return err
 	}
 	c.past, err = s.pastAt(ctx, c, sequence)
+	if c.then = at; err == nil && at.IsZero() {
+		c.then = c.past.At()
+	}
 	var missing *engine.NotCommittedError
 	if errors.As(err, &missing) {
 		return Invalid("/at", "event %d does not exist yet: the newest is %d", missing.Sequence, missing.Head)
@@ -138,20 +141,20 @@ func (s *Service) pastAt(ctx context.Context, c *Caller, sequence uint64) (*engi
 	return past, nil
 }
 
-// sequenceAt returns the sequence that a moment means.
-func (s *Service) sequenceAt(ctx context.Context, moment string) (uint64, error) {
-	if sequence, err := strconv.ParseUint(moment, 10, 64); err == nil {
-		return sequence, nil
+// sequenceAt returns the sequence that a moment means, and the time if it is one.
+func (s *Service) sequenceAt(ctx context.Context, moment string) (sequence uint64, at time.Time, err error) {
+	if sequence, err = strconv.ParseUint(moment, 10, 64); err == nil {
+		return sequence, at, nil
 	}
-	at, err := time.Parse(time.RFC3339Nano, moment)
-	if err != nil {
-		return 0, Invalid("/at", "at is the number of an event, or a time such as 2026-01-31T12:00:00Z, not '%s'",
+	if at, err = time.Parse(time.RFC3339Nano, moment); err != nil {
+		return 0, at, Invalid("/at", "at is the number of an event, or a time such as 2026-01-31T12:00:00Z, not '%s'",
 			safetext.Printable(moment))
 	}
 	if at.After(s.Now()) {
-		return 0, Invalid("/at", "%s is in the future", safetext.Printable(moment))
+		return 0, at, Invalid("/at", "%s is in the future", safetext.Printable(moment))
 	}
-	return s.lastUntil(ctx, at)
+	sequence, err = s.lastUntil(ctx, at)
+	return sequence, at, err
 }
 
 // lastUntil returns the sequence of the last event up to a time, 0 if there is none. No event is older than the one
@@ -181,10 +184,11 @@ func (s *Service) lastUntil(ctx context.Context, at time.Time) (uint64, error) {
 	return before, nil
 }
 
-// now is the time at which the caller reads: the present, or the time of the event after which it reads the state.
+// now is the time at which the caller reads: the present, or the moment that it looks back to. An event's moment is its
+// time.
 func (v View) now() time.Time {
-	if past := v.Caller.past; past != nil {
-		return past.At()
+	if v.Caller.past != nil {
+		return v.Caller.then
 	}
 	return v.Service.Now()
 }

@@ -33,8 +33,27 @@ type Client struct {
 	damage  func(notice string)
 	// patience bounds the total wait for a server that answers "too many calls".
 	patience time.Duration
+	// moment is the time of which reads ask; "" for the present.
+	moment string
 	// within is the time limit for an answer, apart from a requested wait; 0 for none.
 	within time.Duration
+}
+
+// LookBack makes the reads that follow ask for the views as they were: after the event with a sequence, or at a time in
+// RFC 3339; "" for the present. Reads that are about the present are then refused. It must not be called during a read.
+func (c *Client) LookBack(moment string) { c.moment = moment }
+
+// asOf adds the moment of which reads ask.
+func (c *Client) asOf(query url.Values) url.Values {
+	if c.moment == "" {
+		return query
+	}
+	all := maps.Clone(query)
+	if all == nil {
+		all = url.Values{}
+	}
+	all.Set("at", c.moment)
+	return all
 }
 
 // defaultPatience is enough for a caller that reaches a limit by accident.
@@ -223,6 +242,7 @@ func (c *Client) patiently(ctx context.Context, wait time.Duration) (context.Con
 
 // get reads a view into out. It reads a list that comes in pages to its end.
 func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
+	query = c.asOf(query)
 	req, err := c.request(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
 		return err

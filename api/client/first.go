@@ -13,6 +13,7 @@ import (
 func first[T any](ctx context.Context, c *Client, path string, query url.Values, most int) (items []T, err error) {
 	ctx, cancel := c.patiently(ctx, 0)
 	defer cancel()
+	query = c.asOf(query)
 	empty := 0
 	for {
 		query.Set("limit", strconv.Itoa(most-len(items)))

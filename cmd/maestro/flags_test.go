@@ -15,6 +15,7 @@ import (
 // for something else needs another name.
 var meanings = map[string]string{
 	"accept-faults": "take events that break a rule",
+	"at":            "the moment that is shown",
 	"all":           "everything there is, not what is meant without it",
 	"backup-dir":    "where the automatic backups are",
 	"before":        "what it is put before",

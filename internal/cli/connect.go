@@ -44,6 +44,7 @@ func (a *Run) Connect(ctx context.Context) (*client.Client, error) {
 		c.Close()
 		return nil, err
 	}
+	c.LookBack(a.moment)
 	a.client = c
 	return c, nil
 }

@@ -57,6 +57,7 @@ The guide's page "Leading a fleet" explains the kinds.`,
 	bindQuery(cmd, &c.filter, ownWord{"kind", string(inboxSetAside)})
 	a.ListFlags(cmd)
 	a.WatchFlag(cmd)
+	a.AtFlag(cmd)
 	Exclude(cmd, "wait", "watch")
 	return Tell(cmd, "inbox", "wait timeout")
 }

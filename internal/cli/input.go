@@ -44,6 +44,7 @@ func newInputList(a *Run) *cobra.Command {
 	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
 	a.WatchFlag(cmd, "input")
+	a.AtFlag(cmd)
 	return Tell(cmd, "input:list", "status", "session")
 }
 

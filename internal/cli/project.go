@@ -35,6 +35,7 @@ func newProjectList(a *Run) *cobra.Command {
 	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
 	a.WatchFlag(cmd, "project")
+	a.AtFlag(cmd)
 	return Tell(cmd, "project:list")
 }
 
@@ -82,6 +83,7 @@ func newProjectGet(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	annotated(cmd, inProject, "true")
+	a.AtFlag(cmd)
 	return Tell(cmd, "project:get")
 }
 

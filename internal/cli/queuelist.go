@@ -148,6 +148,7 @@ func newQueueList(a *Run) *cobra.Command {
 	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
 	a.WatchFlag(cmd, "queue", "queue_item")
+	a.AtFlag(cmd)
 	return Tell(cmd, "queue:list", "status", "limit")
 }
 
@@ -216,6 +217,7 @@ func newQueueStatus(a *Run) *cobra.Command {
 	projectFlag(cmd, &c.project)
 	a.ListFlags(cmd)
 	a.WatchFlag(cmd, "queue", "queue_item")
+	a.AtFlag(cmd)
 	return Tell(cmd, "queue:status")
 }
 

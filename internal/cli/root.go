@@ -23,6 +23,8 @@ type Run struct {
 	client *client.Client
 	// moved is the new address of a server that was restarted elsewhere during a wait; otherwise "".
 	moved string
+	// moment is the time of which --at makes the reads ask; "" for the present.
+	moment string
 	// titles are the titles of tasks that a command for many tasks shows with its results, by id.
 	titles map[string]string
 	// Env is the environment, Stdin the input for -.
@@ -266,6 +268,9 @@ missing, 130 interrupted with Ctrl-C.`,
 	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := CheckFlags(cmd); err != nil {
+			return err
+		}
+		if err := a.lookBack(cmd); err != nil {
 			return err
 		}
 		if err := a.takeFile(cmd); err != nil {

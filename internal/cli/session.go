@@ -63,6 +63,7 @@ func newSessionList(a *Run) *cobra.Command {
 	Exclude(cmd, "mine", "spawned-by")
 	a.ListFlags(cmd)
 	a.WatchFlag(cmd, "session", "queue_item")
+	a.AtFlag(cmd)
 	return Tell(cmd, "session:list", "mine", "active", "status", "task")
 }
 
@@ -156,6 +157,7 @@ func newSessionInfo(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.timeline, "timeline", false, "show its timeline too")
+	a.AtFlag(cmd)
 	return Tell(cmd, "session:info", "timeline")
 }
 

@@ -29,6 +29,7 @@ func newStatus(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
+	a.AtFlag(cmd)
 	return Tell(cmd, "status")
 }
 

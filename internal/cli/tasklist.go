@@ -57,6 +57,7 @@ func newTaskList(a *Run) *cobra.Command {
 	Exclude(cmd, "mine", "session")
 	a.ListFlags(cmd)
 	a.WatchFlag(cmd, "task")
+	a.AtFlag(cmd)
 	return Tell(cmd, "task:list", "status", "parent")
 }
 
@@ -93,6 +94,7 @@ func newTaskChildren(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
+	a.AtFlag(cmd)
 	return Tell(cmd, "task:children")
 }
 
@@ -120,6 +122,7 @@ func newTaskGet(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.timeline, "timeline", false, "show its timeline too")
+	a.AtFlag(cmd)
 	return Tell(cmd, "task:get", "timeline")
 }
 
