@@ -12,6 +12,8 @@ import (
 type Past struct {
 	state *projections.State
 	most  uint64
+	// Folded is how many events were folded on top of a snapshot.
+	Folded uint64
 }
 
 // NotCommittedError means that the log does not reach a sequence.
@@ -24,11 +26,11 @@ func (e *NotCommittedError) Error() string {
 // Past folds the log up to a committed sequence, from the nearest snapshot before it; 0 is the state before the first
 // event. It fails with *NotCommittedError, with an error of Log.Read, or with ctx's error.
 func (h *Handler) Past(ctx context.Context, sequence uint64) (*Past, error) {
-	state, err := h.stateAt(ctx, sequence)
+	state, folded, err := h.stateAt(ctx, sequence)
 	if err != nil {
 		return nil, err
 	}
-	return &Past{state, h.config.ReadMost}, nil
+	return &Past{state, h.config.ReadMost, folded}, nil
 }
 
 // Sequence is that of the event after which the state was so.

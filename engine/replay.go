@@ -27,7 +27,7 @@ func (h *Handler) openReplay(ctx context.Context, after uint64) (*replay, error)
 	default:
 		return nil, ErrReplays
 	}
-	state, err := h.stateAt(ctx, after)
+	state, _, err := h.stateAt(ctx, after)
 	if err != nil {
 		<-h.replays
 		return nil, err
@@ -35,18 +35,19 @@ func (h *Handler) openReplay(ctx context.Context, after uint64) (*replay, error)
 	return &replay{log: h.config.Log, state: state}, nil
 }
 
-// stateAt returns the state after a committed sequence.
-func (h *Handler) stateAt(ctx context.Context, sequence uint64) (*projections.State, error) {
+// stateAt returns the state after a committed sequence, and how many events it folded for that.
+func (h *Handler) stateAt(ctx context.Context, sequence uint64) (state *projections.State, folded uint64, err error) {
 	var head uint64
 	h.View(func(s *projections.State) { head = s.Head().Sequence })
 	if sequence > head {
-		return nil, &NotCommittedError{sequence, head}
+		return nil, 0, &NotCommittedError{sequence, head}
 	}
-	state, err := (&loading{Config: h.config, logger: h.logger, head: head}).snapshotBefore(ctx, sequence)
+	state, err = (&loading{Config: h.config, logger: h.logger, head: head}).snapshotBefore(ctx, sequence)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return state, fold(ctx, h.config.Log, state, sequence)
+	folded = sequence - state.Head().Sequence
+	return state, folded, fold(ctx, h.config.Log, state, sequence)
 }
 
 // read appends the commits after the last one, up to a committed sequence.

@@ -136,7 +136,7 @@ func (s *Service) pastAt(ctx context.Context, c *Caller, sequence uint64) (*engi
 	if err != nil {
 		return nil, err
 	}
-	c.chargeSteps(StepsPerRead)
+	c.chargeSteps(StepsPerRead * (1 + int(past.Folded/EventsPerRead))) //nolint:gosec // far fewer than an int holds
 	s.pasts.keep(past)
 	return past, nil
 }
