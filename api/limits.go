@@ -164,7 +164,7 @@ func (s *server) prepare(w http.ResponseWriter, r *http.Request, c *call) error 
 		if err := s.waitFor(r.Context(), c, query.Get("minSeq")); err != nil || !query.Has("at") {
 			return err
 		}
-		return s.LookBack(r.Context(), c.Caller, query.Get("at"))
+		return refusedToPage(s.LookBack(r.Context(), c.Caller, query.Get("at")))
 	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 	default:
 		return nil

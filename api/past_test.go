@@ -117,6 +117,36 @@ func TestPastReads(t *testing.T) {
 	})
 }
 
+// Reads of a moment go on while others write: they take the lock of the present state only once at a time.
+func TestPastReadsWhileOthersWrite(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	_, lead := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
+	reader := w.token("reader", "read-only", project)
+	_, token := w.session(lead, project, w.task(project), ``)
+	w.do(token, "report:needs-input", `{"message":"Which?"}`).is(200)
+	head := w.log.head()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for i := range 300 {
+			w.do(adminToken, "task:create", fmt.Sprintf(`{"project":%q,"title":"T%d"}`, project, i))
+		}
+	}()
+	for {
+		for _, by := range []string{lead, reader, token} {
+			for _, path := range []string{"/api/inbox", "/api/tasks/none", "/api/sessions/none", "/api/inputs"} {
+				w.send(http.MethodGet, fmt.Sprint(path, "?at=", head), by, "")
+			}
+		}
+		select {
+		case <-written:
+			return
+		default:
+		}
+	}
+}
+
 // Who reads the past needs the permission now and then, and a moment that exists.
 func TestPastIsForThoseWhoMayRead(t *testing.T) {
 	w := open(t, nil)
@@ -136,6 +166,22 @@ func TestPastIsForThoseWhoMayRead(t *testing.T) {
 	w.do(adminToken, "session:kill", `{"sessionId":"`+session+`"}`).is(200)
 	get(fmt.Sprint("/api/tasks?at=", head), token).refused(403, "NOT_ALLOWED", "")
 
+	// A session that has ended reads only what is its own, also of the time before.
+	other := w.task(project)
+	later := w.log.head()
+	_, busy := w.session(adminToken, project, other, ``)
+	get(fmt.Sprint("/api/sessions/", session, "?at=", head), token).is(200)
+	get(fmt.Sprint("/api/tasks/", other), token).refused(403, "NOT_ALLOWED", "")
+	get(fmt.Sprint("/api/tasks/", other, "?at=", later), token).refused(403, "NOT_ALLOWED", "")
+	get(fmt.Sprint("/api/sessions/", ownID(w, lead), "?at=", head), token).refused(403, "NOT_ALLOWED", "")
+	get(fmt.Sprint("/api/tasks/", other, "?at=", later), busy).refused(403, "NOT_ALLOWED", "")
+
+	// A read of a moment does not wait, and is not for a page in a browser.
+	get(fmt.Sprint("/api/inbox?wait=5s&at=", head), adminToken).refused(400, "VALIDATION_ERROR", "does not wait")
+	question := w.do(busy, "report:needs-input", `{"message":"Which?"}`).is(200).text("event", "data", "inputId")
+	get(fmt.Sprint("/api/inputs/", question, "?wait=5s&at=", w.log.head()), adminToken).
+		refused(400, "VALIDATION_ERROR", "does not wait")
+
 	// A deleted task is there at its time.
 	w.do(adminToken, "task:delete", `{"taskId":"`+task+`"}`).is(200)
 	get("/api/tasks/"+task, adminToken).is(404)
@@ -143,9 +189,9 @@ func TestPastIsForThoseWhoMayRead(t *testing.T) {
 	get("/api/projects?at=0", adminToken).is(200)
 
 	for _, wrong := range []struct{ at, says string }{
-		{"x", "at is the number of an event, or a time"},
-		{"-1", "at is the number of an event"},
-		{"", "at is the number of an event"},
+		{"x", "at must be the number of an event, or a time"},
+		{"-1", "at must be the number of an event"},
+		{"", "at must be the number of an event"},
 		{"999999", "event 999999 does not exist yet: the newest is "},
 		{"2999-01-01T00:00:00Z", "is in the future"},
 		{"18446744073709551615", "does not exist yet"},
@@ -153,6 +199,6 @@ func TestPastIsForThoseWhoMayRead(t *testing.T) {
 		get("/api/tasks?at="+wrong.at, adminToken).refused(400, "VALIDATION_ERROR", wrong.says)
 	}
 	for _, present := range []string{"/api/whoami", "/api/tokens", "/api/audit/denials", "/api/commands"} {
-		get(present+"?at=1", adminToken).refused(400, "VALIDATION_ERROR", "about the present")
+		get(present+"?at=1", adminToken).refused(400, "VALIDATION_ERROR", "only the present")
 	}
 }

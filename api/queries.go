@@ -72,7 +72,11 @@ func (s *server) ask(r *http.Request, c *call) error {
 	if query == "" {
 		return nil
 	}
-	err := s.Ask(c.Caller, query)
+	return refusedToPage(s.Ask(c.Caller, query))
+}
+
+// refusedToPage puts the refusal of a long read into words.
+func refusedToPage(err error) error {
 	if errors.Is(err, service.ErrPage) {
 		return &service.Problem{
 			Kind:    service.KindNotAllowed,

@@ -19,7 +19,7 @@ type UpdateSession struct {
 	AgentID   *string               `json:"agentId,omitempty" doc:"new agent"`
 	TaskIDs   *[]string             `json:"taskIds,omitempty" doc:"its tasks from now on"`
 	Force     bool                  `json:"force,omitempty" doc:"add tasks even if they have open dependencies"`
-	Env       map[string]string     `json:"env,omitempty" doc:"add variables for its commands, as NAME=VALUE; session exec sets only those that a user gave, not those of an orchestrator"`
+	Env       map[string]string     `json:"env,omitempty" doc:"set a variable for its commands, as NAME=VALUE; session exec ignores those that an orchestrator set"`
 	// ManifestDigest issues its manifest again. The reader of the manifest checks that it gives the same rights.
 	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of its manifest from now on"`
 }

@@ -14,17 +14,21 @@ import (
 // notCopied warns that a session does not get the variables of the one that it is like: they may hold secrets.
 func notCopied(s *projections.State, like, session string) []Warning {
 	other := s.SessionEver(like)
-	if other == nil || len(other.UserEnv) == 0 {
+	if other == nil {
+		return nil
+	}
+	n := len(other.CommandEnv())
+	if n == 0 {
 		return nil
 	}
 	many := "the variable that a user gave session " + like + " is"
-	if n := len(other.UserEnv); n > 1 {
+	if n > 1 {
 		many = "the " + strconv.Itoa(n) + " variables that a user gave session " + like + " are"
 	}
 	return []Warning{{
 		Text: many + " not copied",
 		Next: []string{
-			"`maestro session update " + session + " --env <name>=<value>` gives one to the new session",
+			"`maestro session update " + session + " --env <name>=<value>`, run by a user, gives one to it",
 		},
 		Sessions: []string{like},
 	}}
@@ -53,13 +57,14 @@ func (x *UpdateSession) Warnings(s *projections.State, data events.Data) (warnin
 	}
 	if len(ours) > 0 {
 		warnings = append(warnings, Warning{
-			Text: "not set for the session's commands, because Maestro sets its own variables: " +
-				strings.Join(ours, ", "),
+			Text: "ignored by the session's commands: " + strings.Join(ours, ", ") +
+				" (names that begin with " + projections.OwnVariables + " are reserved)",
 		})
 	}
 	if len(others) > 0 {
 		warnings = append(warnings, Warning{
-			Text: "not set for the session's commands, because no user gave them: " + strings.Join(others, ", "),
+			Text: "ignored by the session's commands, because only a user can set variables for them: " +
+				strings.Join(others, ", "),
 		})
 	}
 	return warnings

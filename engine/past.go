@@ -12,8 +12,6 @@ import (
 type Past struct {
 	state *projections.State
 	most  uint64
-	// Folded is how many events were folded on top of a snapshot.
-	Folded uint64
 }
 
 // NotCommittedError means that the log does not reach a sequence.
@@ -24,19 +22,20 @@ func (e *NotCommittedError) Error() string {
 }
 
 // Past folds the log up to a committed sequence, from the nearest snapshot before it; 0 is the state before the first
-// event. It fails with *NotCommittedError, with an error of Log.Read, or with ctx's error.
-func (h *Handler) Past(ctx context.Context, sequence uint64) (*Past, error) {
+// event. It counts the events to fold, also if it fails: with *NotCommittedError, with an error of Log.Read, or with
+// ctx's error.
+func (h *Handler) Past(ctx context.Context, sequence uint64) (past *Past, folded uint64, err error) {
 	state, folded, err := h.stateAt(ctx, sequence)
 	if err != nil {
-		return nil, err
+		return nil, folded, err
 	}
-	return &Past{state, h.config.ReadMost, folded}, nil
+	return &Past{state, h.config.ReadMost}, folded, nil
 }
 
-// Sequence is that of the event after which the state was so.
+// Sequence returns the sequence of the last event in the state.
 func (p *Past) Sequence() uint64 { return p.state.Head().Sequence }
 
-// At is the time of that event.
+// At returns the time of that event.
 func (p *Past) At() time.Time { return p.state.At() }
 
 // View shows the state, which see must not retain.

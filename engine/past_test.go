@@ -53,7 +53,7 @@ func TestPastIsTheFold(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		sequence := random.Uint64N(head + 1)
-		past, err := w.h.Past(t.Context(), sequence)
+		past, _, err := w.h.Past(t.Context(), sequence)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestPastIsTheFold(t *testing.T) {
 		}
 	}
 	var missing *NotCommittedError
-	if _, err := w.h.Past(t.Context(), head+1); !errors.As(err, &missing) || missing.Head != head {
+	if _, _, err := w.h.Past(t.Context(), head+1); !errors.As(err, &missing) || missing.Head != head {
 		t.Errorf("a state that does not exist yet: %v", err)
 	}
 }

@@ -24,7 +24,7 @@ func (s *State) newestOf(e *Entry) {
 		if e.exited().Others {
 			end = nil // a command runs
 		}
-		s.exits.put(x.ID, end)
+		s.exits.put(e.SessionID, end)
 	case s.exits.get(e.SessionID) == nil:
 	case e.Type == EntryRecovered, x != nil && e.Source == x.Source():
 		s.exits.put(e.SessionID, nil)

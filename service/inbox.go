@@ -44,6 +44,9 @@ func (s *Service) ListInbox(
 	if err != nil {
 		return nil, 0, err
 	}
+	if c.past != nil && wait > 0 {
+		return nil, 0, waitsInPast()
+	}
 	items, sequence, err = s.listInbox(ctx, c, in, "", asked)
 	if err != nil || len(items) > 0 || wait == 0 {
 		return items, sequence, err
@@ -265,7 +268,7 @@ func (v View) inboxOf(
 
 // heardSince reports whether a session called after a time: another command runs in it.
 func (v View) heardSince(session string, at int64) bool {
-	if v.Service.Leases == nil || v.Caller.past != nil {
+	if v.Service.Leases == nil || v.past {
 		return false
 	}
 	ago, ok := v.Service.Leases.LastHeard(session)

@@ -14,7 +14,7 @@ import (
 
 // refusedIn returns the refused kept commands of projects; if a session is named, all of that session.
 func (v View) refusedIn(projects []*projections.Project, only string) ([]projections.InboxItem, error) {
-	if v.Service.Denials == nil || v.Caller.past != nil { // they are not in the log
+	if v.Service.Denials == nil || v.past { // they are not in the log
 		return nil, nil
 	}
 	seen := map[string]bool{}

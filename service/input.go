@@ -142,6 +142,9 @@ func (s *Service) AwaitAnswer(ctx context.Context, c *Caller, in *wire.InputID) 
 	if err != nil || wait == 0 {
 		return err
 	}
+	if c.past != nil {
+		return waitsInPast()
+	}
 	var session string
 	s.Handler.View(func(state *projections.State) {
 		if x := state.Input(in.ID); x != nil && s.At(state, c).maySeeQuestion(x) == nil {

@@ -28,7 +28,7 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 	}
 	steps, err := read(ctx, func(state *projections.State) error {
 		v := s.At(state, c)
-		v.ctx = ctx
+		v.ctx, v.past = ctx, c.past != nil
 		return see(v)
 	})
 	c.chargeSteps(steps)
@@ -40,7 +40,12 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 
 // later is a View without a state: it reads the state through again.
 func (s *Service) later(ctx context.Context, c *Caller) View {
-	return View{Service: s, Caller: c, ctx: ctx}
+	return View{
+		Service: s,
+		Caller:  c,
+		ctx:     ctx,
+		past:    c.past != nil,
+	}
 }
 
 // again reads the state once more for a part of an answer, while the answer is written; the state may have changed. It

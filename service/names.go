@@ -67,7 +67,9 @@ func (r entryReader) nameOf(source string, known map[string]string) string {
 			see = r.caller.past.View
 		}
 		see(func(state *projections.State) {
-			name = r.service.At(state, r.caller).names(session)[session]
+			v := r.service.At(state, r.caller)
+			v.past = r.caller.past != nil
+			name = v.names(session)[session]
 		})
 		known[session] = name
 	}

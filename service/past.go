@@ -17,7 +17,7 @@ import (
 )
 
 // pastsKept is how many past states are kept for further reads: who looks at a moment reads much of it. Each takes as
-// much memory as the present state took then.
+// much memory as the state took at that moment.
 const pastsKept = 2
 
 // pastIdle is how long a past state is kept that nobody reads.
@@ -55,7 +55,7 @@ func (p *pasts) find(sequence uint64) *engine.Past {
 	return nil
 }
 
-// keep keeps a state, in the place of the one that was not read for the longest time.
+// keep keeps a state, and drops the least recently read one if there are too many.
 func (p *pasts) keep(past *engine.Past) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +85,10 @@ func (s *Service) LookBack(ctx context.Context, c *Caller, moment string) error 
 	defer leave()
 	rule := queryRules[c.asks]
 	if !rule.past {
-		return InvalidRequest("/at", "this read is about the present: it takes no at")
+		return InvalidRequest("/at", "this read shows only the present: leave out at")
+	}
+	if c.isPage() {
+		return ErrPage
 	}
 	for _, row := range rule.rows {
 		if err = s.Permit(c, row, ""); err == nil {
@@ -99,7 +102,12 @@ func (s *Service) LookBack(ctx context.Context, c *Caller, moment string) error 
 	if err != nil {
 		return err
 	}
-	c.past, err = s.pastAt(ctx, c, sequence)
+	good, done := s.WhileGood(ctx, c)
+	defer done()
+	c.past, err = s.pastAt(good, c, sequence)
+	if over := c.EndReason(good); err != nil && over != nil {
+		return over
+	}
 	if c.then = at; err == nil && at.IsZero() {
 		c.then = c.past.At()
 	}
@@ -108,6 +116,11 @@ func (s *Service) LookBack(ctx context.Context, c *Caller, moment string) error 
 		return Invalid("/at", "event %d does not exist yet: the newest is %d", missing.Sequence, missing.Head)
 	}
 	return err
+}
+
+// waitsInPast refuses to wait for what was.
+func waitsInPast() error {
+	return InvalidRequest("/wait", "a read of a moment does not wait: leave out wait, or at")
 }
 
 // HeadFor returns the sequence of the state that a caller reads; nil for an unknown caller.
@@ -132,11 +145,11 @@ func (s *Service) pastAt(ctx context.Context, c *Caller, sequence uint64) (*engi
 	if past := s.pasts.find(sequence); past != nil { // somebody else read the same moment
 		return past, nil
 	}
-	past, err := s.Handler.Past(ctx, sequence)
+	past, folded, err := s.Handler.Past(ctx, sequence)
+	c.chargeSteps(StepsPerRead * (1 + int(folded/EventsPerRead))) //nolint:gosec // far fewer than an int holds
 	if err != nil {
 		return nil, err
 	}
-	c.chargeSteps(StepsPerRead * (1 + int(past.Folded/EventsPerRead))) //nolint:gosec // far fewer than an int holds
 	s.pasts.keep(past)
 	return past, nil
 }
@@ -147,7 +160,7 @@ func (s *Service) sequenceAt(ctx context.Context, moment string) (sequence uint6
 		return sequence, at, nil
 	}
 	if at, err = time.Parse(time.RFC3339Nano, moment); err != nil {
-		return 0, at, Invalid("/at", "at is the number of an event, or a time such as 2026-01-31T12:00:00Z, not '%s'",
+		return 0, at, Invalid("/at", "at must be the number of an event, or a time such as 2026-01-31T12:00:00Z, not '%s'",
 			safetext.Printable(moment))
 	}
 	if at.After(s.Now()) {
@@ -158,7 +171,7 @@ func (s *Service) sequenceAt(ctx context.Context, moment string) (sequence uint6
 }
 
 // lastUntil returns the sequence of the last event up to a time, 0 if there is none. No event is older than the one
-// before it, so it looks at few.
+// before it, so a binary search finds it.
 func (s *Service) lastUntil(ctx context.Context, at time.Time) (uint64, error) {
 	before, after := uint64(0), s.Head()+1
 	for before+1 < after {
@@ -187,7 +200,7 @@ func (s *Service) lastUntil(ctx context.Context, at time.Time) (uint64, error) {
 // now is the time at which the caller reads: the present, or the moment that it looks back to. An event's moment is its
 // time.
 func (v View) now() time.Time {
-	if v.Caller.past != nil {
+	if v.past {
 		return v.Caller.then
 	}
 	return v.Service.Now()
@@ -195,7 +208,7 @@ func (v View) now() time.Time {
 
 // permitPresent checks a permission in the present state, for a caller that reads a past one.
 func (v View) permitPresent(row, project string) (err error) {
-	if v.Caller.past == nil {
+	if !v.past {
 		return nil
 	}
 	by := v.Caller.By

@@ -135,9 +135,12 @@ func (v View) mayLookAfterEnd() error {
 // readsProject is the row that reads the project.
 const readsProject = "status"
 
+// isPage reports whether the caller may be a page in a browser.
+func (c *Caller) isPage() bool { return c.Anonymous && !c.Program }
+
 // mayReadLog checks which callers may read the log: where no credential is needed, any page can make a browser ask.
 func (c *Caller) mayReadLog(q Query) error {
-	if c.Anonymous && !c.Program && q.ReadsLog() {
+	if c.isPage() && q.ReadsLog() {
 		return ErrPage
 	}
 	return nil

@@ -60,7 +60,7 @@ func (v View) Shown(x *projections.Session) ShownSession {
 // yet.
 func (v View) heardAt(x *projections.Session) int64 {
 	s := v.Service
-	if s.Leases == nil || x.Ended() || v.Caller.past != nil { // the log does not say when a session called
+	if s.Leases == nil || x.Ended() || v.past { // the log does not say when a session called
 		return 0
 	}
 	ago, ok := s.Leases.LastHeard(x.ID)

@@ -15,6 +15,8 @@ type View struct {
 	Caller  *Caller
 	// ctx lasts as long as the caller waits.
 	ctx context.Context
+	// past says that the state is the past one that the caller reads.
+	past bool
 	// around is called in place of each further read of the state, with that read; nil outside tests.
 	around func(look func(see func(View)), see func(View))
 }
@@ -29,8 +31,8 @@ func (s *Service) At(state *projections.State, c *Caller) View {
 	}
 }
 
-// Permit checks whether the caller may use a row of the table in a project. Who reads a past state must have been
-// permitted then, too.
+// Permit checks whether the caller may use a row of the table in a project. A caller that reads a past state needs
+// the permission at that moment and now.
 func (v View) Permit(row, project string) error {
 	if err := v.permitPresent(row, project); err != nil {
 		return err
@@ -57,7 +59,7 @@ func (v View) callerEnded() bool {
 		return false
 	}
 	x := v.Session(v.Caller.By.Name)
-	return x == nil || x.Ended()
+	return x == nil || x.Ended() || v.past && v.Caller.Ended
 }
 
 // OwnTask reports whether a task is one of the calling session's: assigned to it, or an item that it took from a queue.

@@ -9,8 +9,8 @@ const readsMoment = "moment"
 
 // AtFlag adds --at to a command that only reads views: it then shows what it would have shown at a moment.
 func (a *Run) AtFlag(cmd *cobra.Command) {
-	cmd.Flags().String("at", "", "show this as it was after an event, at a time, or a duration ago")
-	ValueName(cmd, "at", "<sequence|time>")
+	cmd.Flags().String("at", "", "show the state after this event, at this time, or this long ago")
+	ValueName(cmd, "at", "<sequence|time|duration>")
 	annotated(cmd, readsMoment, "true")
 	for _, present := range []string{"watch", "wait"} {
 		if cmd.Flags().Lookup(present) != nil {

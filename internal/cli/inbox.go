@@ -80,11 +80,14 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 		if items, err = Ask(ctx, c.Run, (*client.Client).Inbox, filter); err != nil {
 			return err
 		}
+	} else if c.moment != "" {
+		return failure.Usage("--at does not work with --kind %s: nobody knows what was set aside then", inboxSetAside).
+			WithNext("leave out one of them")
 	} else if c.wait {
 		return failure.Usage("--wait does not work with --kind %s: the server has no such items", inboxSetAside).
 			WithNext("leave out one of them")
 	}
-	if filter.Kind == "" || filter.Kind == string(inboxSetAside) {
+	if c.moment == "" && filter.Kind == "" || filter.Kind == string(inboxSetAside) {
 		items = append(items, setAside(ctx, c.Run, filter.ProjectID, filter.SessionID)...)
 	}
 	elsewhere := 0

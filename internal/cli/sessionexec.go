@@ -54,10 +54,11 @@ its exit code on the session's timeline and exits with the same code. If the
 session ends first, for example by "maestro session kill", the command is
 terminated and the exit code is 4.
 
-The command runs in the session's working directory, if the session has one,
-with the variables that a user gave the session ("maestro session update
---env"). The program is found from your current directory; relative paths in
-its arguments count from the session's.
+The command runs in the session's working directory, if it has one, and gets
+the variables that a user set with "maestro session update --env". Maestro
+looks the program up in your current directory and PATH. Relative paths in its
+arguments refer to the session's working directory. A session that runs a
+command as itself stays in its current directory.
 
 If there is no connection to the server for ten seconds after the command
 ended, its exit code is not recorded.
@@ -71,7 +72,7 @@ script that starts Claude Code with them.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.directory, "working-directory", "",
-		"where to run the command; the session's working directory if absent, else the current directory")
+		"run the command here; if absent, in the session's working directory, or in the current one if it has none")
 	ValueName(cmd, "working-directory", "<path>")
 	return cmd
 }
@@ -110,11 +111,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 		return err
 	}
 	session = given.SessionID
-	m, copied := placeManifest(ctx, c.Run, session)
-	directory, err := c.runsIn(session, m)
-	if err != nil {
-		return err
-	}
+	_, copied := placeManifest(ctx, c.Run, session)
 	if path, err = filepath.Abs(path); err != nil {
 		return notRunnable(line[0], err)
 	}
@@ -133,6 +130,10 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	}
 	if err != nil {
 		return c.ended(session, err)
+	}
+	directory, err := c.runsIn(ctx, beats, session)
+	if err != nil {
+		return err
 	}
 	cmd := &exec.Cmd{
 		Path:   path,
@@ -200,14 +201,14 @@ func (c *sessionExec) onlyItself(session string, err error) error {
 	}
 }
 
-// runsIn returns the directory in which the command of a session runs; "" for the current one.
-func (c *sessionExec) runsIn(session string, m *manifest.Manifest) (directory string, err error) {
+// runsIn returns the directory in which the command of a session runs; "" for the current one. beats acts as the
+// session, which may read its own manifest.
+func (c *sessionExec) runsIn(ctx context.Context, beats *client.Client, session string) (directory string, err error) {
 	const next = "create it, or name another one with --working-directory"
-	switch {
-	case c.directory != "":
-		directory = c.directory
-	case m != nil && session != c.sessionID():
-		directory = m.Session.WorkingDirectory
+	if directory = c.directory; directory == "" && session != c.sessionID() {
+		if directory, err = directoryOf(ctx, beats, session); err != nil {
+			return "", err
+		}
 	}
 	if directory == "" {
 		return "", nil
@@ -229,6 +230,29 @@ func (c *sessionExec) runsIn(session string, m *manifest.Manifest) (directory st
 		return "", failure.Usage("The working directory %s is not a directory", Quoted(directory)).WithNext(next)
 	}
 	return directory, nil
+}
+
+// directoryOf returns the working directory of a session, "" if it has none.
+func directoryOf(ctx context.Context, beats *client.Client, session string) (string, error) {
+	content, err := beats.SessionManifest(ctx, session)
+	var said *client.Error
+	if errors.As(err, &said) && said.Status == http.StatusNotFound { // it was registered without one
+		return "", nil
+	}
+	var m *manifest.Manifest
+	if err == nil {
+		m, err = manifest.Parse(content)
+	}
+	if err != nil {
+		return "", &failure.Error{
+			Err:     err,
+			Code:    failure.NotFound,
+			Message: "The manifest of session '" + session + "' cannot be read, so its working directory is not known",
+			Why:     err.Error(),
+			Next:    "name the directory with --working-directory",
+		}
+	}
+	return m.Session.WorkingDirectory, nil
 }
 
 // environmentOf returns the environment of the command: everything of this process's except Maestro's variables, then

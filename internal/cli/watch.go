@@ -38,9 +38,9 @@ func newWatch(a *Run) *cobra.Command {
 		Short: "Show events as they happen",
 		Args:  Takes,
 		Long: `Show each event as it happens: its number, its time, who caused it, and what
-happened. It begins with the next event; with --after-event, it first shows
-those since that event. With -o jsonl, each line holds an event and the new
-state of every object that it changed.
+happened. It starts with the next event. With --after-event, it first shows the
+events after that one. With -o jsonl, each line holds an event and the new state
+of every object that it changed.
 
 The command connects again after a restart of the server, and misses nothing.
 It ends with Ctrl-C.`,
@@ -211,9 +211,17 @@ func (c *watch) noSuchEvent(m client.LiveMessage) error {
 	if err := json.Unmarshal(m.Data, &point); err != nil {
 		return c.unreadable(err)
 	}
+	if sequence, _, isOf := strings.Cut(c.after, "."); isOf {
+		return &failure.Error{
+			Code:    failure.NotFound,
+			Message: "Event " + sequence + " of this log is another one, or does not exist",
+			Why:     "the position " + c.after + " is from another log, or from before a restore",
+			Next:    "leave out --after-event to see what happens from now on",
+		}
+	}
 	return &failure.Error{
 		Code:    failure.NotFound,
-		Message: "The log has no event " + c.after + " to begin after",
+		Message: "There is no event " + c.after + " to start after",
 		Why:     "its newest event is " + strconv.FormatUint(point.Seq, 10),
 		Next:    "leave out --after-event to see what happens from now on",
 	}

@@ -25,7 +25,7 @@ const clearScreen = "\x1b[H\x1b[2J"
 func (a *Run) WatchFlag(cmd *cobra.Command, kinds ...string) {
 	on := false
 	cmd.Flags().BoolVar(&on, "watch", false,
-		"show this now and after each change, until Ctrl-C; for orchestrators and users")
+		"show this now and again after each change, until Ctrl-C; workers may not use it")
 	list := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !on {
@@ -104,7 +104,7 @@ func (w *listWatch) mayNotWatch(err error) error {
 		Err:     err,
 		Status:  said.Status,
 		Code:    said.Code,
-		Message: "--watch is not allowed for you",
+		Message: "You may not use --watch",
 		Why:     said.Message,
 		Next:    "run `" + w.typed + "` without --watch",
 	}
