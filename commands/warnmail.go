@@ -37,11 +37,11 @@ func leftUnread(s *projections.State, session *projections.Session) []Warning {
 	case unnamed == unread:
 		after = "only a session that is spawned as its successor " + sees + ", because no task is named"
 	case unnamed == 1:
-		after = "1 of them names no task, and only a session spawned as its successor sees it; whoever takes over its " +
-			"tasks sees the others"
+		after = "1 of them names no task, and only a session spawned as its successor sees it; whoever takes over " +
+			"its tasks sees the others"
 	case unnamed > 1:
-		after = strconv.Itoa(unnamed) + " of them name no task, and only a session spawned as its successor sees them; " +
-			"whoever takes over its tasks sees the others"
+		after = strconv.Itoa(unnamed) + " of them name no task, and only a session spawned as its successor sees " +
+			"them; whoever takes over its tasks sees the others"
 	}
 	return []Warning{{
 		Text:     sessionNamed(session) + " has not read " + many + ": " + after,

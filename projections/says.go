@@ -302,8 +302,8 @@ func (s *State) errorSince(before StatusReport) *Words {
 	return &Words{word.What, word.Message, word.Blob, word.Source}
 }
 
-// reportedError returns the error that a session reported on a task, or as a whole since its last statement on the task;
-// nil if there is none.
+// reportedError returns the error that a session reported on a task, or as a whole since its last statement on the
+// task; nil if there is none.
 func (s *State) reportedError(t *Task, session string) *Words {
 	before := t.SaidBy(session)
 	if before.Status == events.SaysFailed && before.Words != nil {

@@ -160,8 +160,10 @@ func (s *Service) sequenceAt(ctx context.Context, moment string) (sequence uint6
 		return sequence, at, nil
 	}
 	if at, err = time.Parse(time.RFC3339Nano, moment); err != nil {
-		return 0, at, Invalid("/at", "at must be the number of an event, or a time such as 2026-01-31T12:00:00Z, not '%s'",
-			safetext.Printable(moment))
+		return 0, at, Invalid(
+			"/at", "at must be the number of an event, or a time such as 2026-01-31T12:00:00Z, not '%s'",
+			safetext.Printable(moment),
+		)
 	}
 	if at.After(s.Now()) {
 		return 0, at, Invalid("/at", "%s is in the future", safetext.Printable(moment))

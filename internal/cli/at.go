@@ -10,7 +10,7 @@ const readsMoment = "moment"
 // AtFlag adds --at to a command that only reads views: it then shows what it would have shown at a moment.
 func (a *Run) AtFlag(cmd *cobra.Command) {
 	cmd.Flags().String("at", "", "show the state after this event, at this time, or this long ago")
-	ValueName(cmd, "at", "<sequence|time|duration>")
+	ValueName(cmd, "at", "<sequence|time>")
 	annotated(cmd, readsMoment, "true")
 	for _, present := range []string{"watch", "wait"} {
 		if cmd.Flags().Lookup(present) != nil {
