@@ -166,6 +166,10 @@ func TestPastIsForThoseWhoMayRead(t *testing.T) {
 	w.do(adminToken, "session:kill", `{"sessionId":"`+session+`"}`).is(200)
 	get(fmt.Sprint("/api/tasks?at=", head), token).refused(403, "NOT_ALLOWED", "")
 
+	// An auditor reads what was before its token, a reader of a project does not.
+	get("/api/tasks?at=2", w.token("eye", "auditor")).is(200)
+	get("/api/tasks?at=2", w.token("late", "read-only", project)).refused(403, "NOT_ALLOWED", "")
+
 	// A session that has ended reads only what is its own, also of the time before.
 	other := w.task(project)
 	later := w.log.head()

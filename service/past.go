@@ -210,9 +210,6 @@ func (v View) now() time.Time {
 
 // permitPresent checks a permission in the present state, for a caller that reads a past one.
 func (v View) permitPresent(row, project string) (err error) {
-	if !v.past {
-		return nil
-	}
 	by := v.Caller.By
 	if by.Kind == commands.ActorUser {
 		project = "" // it may be gone

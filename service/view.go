@@ -34,8 +34,10 @@ func (s *Service) At(state *projections.State, c *Caller) View {
 // Permit checks whether the caller may use a row of the table in a project. A caller that reads a past state needs
 // the permission at that moment and now.
 func (v View) Permit(row, project string) error {
-	if err := v.permitPresent(row, project); err != nil {
-		return err
+	if v.past {
+		if err := v.permitPresent(row, project); err != nil || v.Caller.ReadsAll() {
+			return err // who reads everything also reads what was before its token
+		}
 	}
 	return commands.Permit(v.State, commands.CurrentRules(), v.Caller.By, row, project)
 }

@@ -173,8 +173,11 @@ func (s *compat) spawnedExtras(
 	if s.Manifests != nil && x.ManifestDigest != "" {
 		manifest = s.Manifests.ManifestPath(x.ID)
 	}
-	env := wire.Environment(url, x.ProjectID, x.ID, strategy, manifest)
-	maps.Copy(env, shown)
+	env := maps.Clone(shown)
+	if env == nil {
+		env = map[string]string{}
+	}
+	maps.Copy(env, wire.Environment(url, x.ProjectID, x.ID, strategy, manifest)) // nobody replaces Maestro's own
 	encoded, err := json.Marshal(metadata)
 	if err != nil {
 		// Context was valid JSON when it was received.

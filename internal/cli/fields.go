@@ -220,7 +220,7 @@ func (x *field) declare(cmd *cobra.Command) {
 	case *int:
 		flags.IntVar(at, x.flag, *at, x.doc)
 	case *map[string]string:
-		flags.StringToStringVar(at, x.flag, nil, x.doc+": NAME=VALUE")
+		flags.Var(variables{at}, x.flag, x.doc)
 	case *int64:
 		what, found := strings.CutSuffix(x.doc, inMilliseconds)
 		if !found {
