@@ -16,6 +16,7 @@ import (
 	"maestro/api/client"
 	"maestro/events"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -181,8 +182,9 @@ func (c *watch) showFrame(frame wire.LiveFrame) error {
 	if c.onScreen() != nil {
 		at = event.Time.Local().Format(time.TimeOnly)
 	}
-	c.Print("%s  %s  %s  %s\n", strconv.FormatUint(frame.Seq, 10), at, WhoNamed(event.Source, c.names),
-		MentionIn(event.Data.Describe(), c.names))
+	// one line for each event: a text with line breaks must not look like other events
+	what := WhoNamed(event.Source, c.names) + "  " + MentionIn(event.Data.Describe(), c.names)
+	c.Print("%s  %s  %s\n", strconv.FormatUint(frame.Seq, 10), at, safetext.OneLine(what))
 	return c.broken
 }
 
