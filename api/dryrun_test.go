@@ -184,9 +184,7 @@ func TestDryRunAfterOthers(t *testing.T) {
 	lead, token := w.session(adminToken, project, parent, `,"role":"orchestrator"`)
 	body := `{"taskId":"` + parent + `"}`
 	head := w.log.head()
-	w.do(token, "task:complete?dryRun=true", body).is(422)
-	w.do(token, "task:complete?dryRun=true&after=task_none", body).is(422)
-	paid, events := w.charged(lead, func() {
+	paid, events := w.charged(lead, func() { // before its other calls, which may be charged after their answers
 		r := w.do(token, "task:complete?dryRun=true&after=task_none,"+child, body).is(200)
 		if r.at("event", "type") != "maestro.task.status_changed.v1" {
 			t.Errorf("after the task below: %s", r.body)
@@ -195,6 +193,8 @@ func TestDryRunAfterOthers(t *testing.T) {
 	if paid != 3 || events != 0 {
 		t.Errorf("it cost %d commands, and is %d events", paid, events)
 	}
+	w.do(token, "task:complete?dryRun=true", body).is(422)
+	w.do(token, "task:complete?dryRun=true&after=task_none", body).is(422)
 	w.do(token, "task:complete?after="+child, body).is(400)
 	w.do(token, "task:reopen?dryRun=true&after="+child, body).is(400)
 	many := strings.Repeat(child+",", int(commands.LimitCallCommands.Value)) + child
