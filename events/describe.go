@@ -105,7 +105,7 @@ func listed(before string, ids []string, short string) phrase {
 	case 1:
 		return named(before, ids[0], short)
 	}
-	return phrase{full: before + strings.Join(ids, ", "), ids: ids}
+	return allOf(before, ids)
 }
 
 // besides names an object besides the one that the description is about, whose id every reader sees; "" for none.
@@ -113,7 +113,7 @@ func besides(before, id string) phrase {
 	if id == "" {
 		return phrase{}
 	}
-	return phrase{full: before + id, ids: []string{id}}
+	return allOf(before, []string{id})
 }
 
 // allOf names objects whose ids every reader sees.

@@ -19,9 +19,7 @@ func (s *State) Successor(x *Session) string {
 // SuccessorFor is Successor, and reports whether there is work to give out: a queue, or a task that the command names.
 func (s *State) SuccessorFor(x *Session) (line string, works bool) {
 	switch {
-	case x.Strategy != events.StrategyQueue || x.Queue == "":
-	case s.Queue(x.ProjectID, x.Queue) == nil: // it was deleted
-		return SpawnForQueue(x.ProjectID, x.Queue), false
+	case x.Strategy != events.StrategyQueue || s.Queue(x.ProjectID, x.Queue) == nil: // it may be deleted
 	case s.isSpecial(x):
 		return s.spawnLike(x), true
 	default:

@@ -2,54 +2,48 @@ package service
 
 import (
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 
 	"maestro/commands"
-	"maestro/events"
 )
 
-// A session's last command and a message to it that arrive together: either the session ends first, or it is not ended
-// and reads the message.
+// A message that is decided before a session's last command, and after the session was last asked whether anything is
+// left to do: the session is not ended, and reads it.
 func TestLastCommandSeesMailThatArrivesWithIt(t *testing.T) {
-	w := newWorld(t)
-	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
-	ended, kept := 0, 0
-	for i := range 200 {
+	synctest.Test(t, func(t *testing.T) {
+		log := &memoryLog{}
+		w := worldWith(t, log, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
+		project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 		task := w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
 		spawned := w.do(w.admin(), "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`)
 		_, id := spawned.Data.Aggregate()
-		session, user := w.caller(spawned.Token), w.admin()
-		var both sync.WaitGroup
-		var last Done
-		var sent Done
-		var refused error
-		both.Go(func() {
-			caller := *session
-			caller.Meta = Meta{Key: "last"}
-			last, refused = w.Do(w.Context(), &caller, Call{
+		session := w.caller(spawned.Token)
+		session.Meta = Meta{Key: "last"}
+
+		written := make(chan struct{})
+		log.slow = func() { <-written }
+		go func() { _, _ = w.try(w.admin(), "task:create", `{"project":"`+project+`","title":"U"}`, "first") }()
+		synctest.Wait() // the writer is busy, so the next two wait for it, in this order
+		go func() {
+			_, _ = w.try(w.admin(), "session:message", `{"sessionId":"`+id+`","text":"wait"}`, "message")
+		}()
+		synctest.Wait()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := w.Do(w.Context(), session, Call{
 				Command: &commands.CompleteSession{},
 				Options: Options{IfFinished: true},
 			})
-		})
-		both.Go(func() {
-			for range i % 50 { // both orders come up
-				_, _ = w.mailOf(user, id)
-			}
-			sent, _ = w.try(user, "session:message", `{"sessionId":"`+id+`","text":"wait"}`, "message")
-		})
-		both.Wait()
-		switch completed := last.Data.(type) {
-		case *events.SessionCompleted:
-			if ended++; sent.Event != nil && sent.Sequence < last.Sequence {
-				t.Fatalf("event %d ended the session %s, which had not read event %d", last.Sequence,
-					completed.SessionID, sent.Sequence)
-			}
-		default:
-			if kept++; refused == nil || !strings.Contains(refused.Error(), "unread mail") {
-				t.Fatalf("the session is not ended, because: %v", refused)
-			}
+			ended <- err
+		}()
+		synctest.Wait()
+		close(written)
+		if err := <-ended; err == nil || !strings.Contains(err.Error(), "unread mail") {
+			t.Errorf("the session is not told of its mail, but: %v", err)
 		}
-	}
-	t.Logf("%d ended, %d kept", ended, kept)
+		if got := w.waiting(id); got != 1 {
+			t.Errorf("%d messages wait for the session", got)
+		}
+	})
 }

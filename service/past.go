@@ -98,24 +98,26 @@ func (s *Service) LookBack(ctx context.Context, c *Caller, moment string) error 
 	if err != nil {
 		return err
 	}
-	sequence, at, err := s.sequenceAt(ctx, moment)
-	if err != nil {
-		return err
-	}
 	good, done := s.WhileGood(ctx, c)
 	defer done()
-	c.past, err = s.pastAt(good, c, sequence)
+	sequence, at, err := s.sequenceAt(good, moment)
+	if err == nil {
+		c.past, err = s.pastAt(good, c, sequence)
+	}
 	if over := c.EndReason(good); err != nil && over != nil {
 		return over
 	}
-	if c.then = at; err == nil && at.IsZero() {
+	var missing *engine.NotCommittedError
+	switch {
+	case errors.As(err, &missing):
+		return Invalid("/at", "event %d does not exist yet: the newest is %d", missing.Sequence, missing.Head)
+	case err != nil:
+		return err
+	}
+	if c.then = at; at.IsZero() {
 		c.then = c.past.At()
 	}
-	var missing *engine.NotCommittedError
-	if errors.As(err, &missing) {
-		return Invalid("/at", "event %d does not exist yet: the newest is %d", missing.Sequence, missing.Head)
-	}
-	return err
+	return nil
 }
 
 // waitsInPast refuses to wait for what was.

@@ -14,7 +14,6 @@ import (
 	"maestro/api/client"
 	"maestro/events"
 	"maestro/internal/failure"
-	"maestro/internal/home"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/outbox"
@@ -156,12 +155,8 @@ const inboxSetAside wire.InboxKind = "set-aside"
 // setAside returns the sessions whose kept commands were set aside. If this process may not read the home, it returns
 // nothing.
 func setAside(ctx context.Context, a *Run, project, session string) []wire.InboxItem {
-	path, err := home.Path(a.Getenv)
-	if err != nil {
-		return nil
-	}
-	h, err := home.Open(path)
-	if err != nil {
+	h := a.openHome()
+	if h == nil {
 		return nil
 	}
 	defer func() { _ = h.Close() }()
@@ -184,7 +179,7 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 			What:        of.Name,
 			SessionName: of.Name,
 			Message:     Many(aside[id], "kept command") + " set aside and not delivered",
-			Next:        []string{"read what is in " + filepath.Join(path, dir) + ", and remove it"},
+			Next:        []string{"read what is in " + filepath.Join(h.Dir(), dir) + ", and remove it"},
 		}
 		if info, err := h.Root().Stat(dir); err == nil {
 			item.Since = events.Millis(info.ModTime().UnixMilli())

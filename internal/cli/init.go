@@ -165,11 +165,9 @@ func ownManifest(ctx context.Context, a *Run, file, session string) (*manifest.M
 // has it too.
 func manifestFile(a *Run, session string) string {
 	files := []string{a.Getenv(wire.EnvManifestPath)}
-	if path, err := home.Path(a.Getenv); err == nil {
-		if h, err := home.Open(path); err == nil {
-			files = append(files, h.ManifestPath(session))
-			_ = h.Close()
-		}
+	if h := a.openHome(); h != nil {
+		files = append(files, h.ManifestPath(session))
+		_ = h.Close()
 	}
 	for _, file := range files {
 		// Another process could put a pipe there, and reading it would block.
@@ -252,26 +250,25 @@ func uploadManifest(ctx context.Context, a *Run, file string, role events.Role) 
 	return m, err
 }
 
-// placeManifest puts a copy of a session's manifest into this home. It returns the manifest, nil if there is none, and
-// the path of the copy, "" if there is none.
-func placeManifest(ctx context.Context, a *Run, session string) (m *manifest.Manifest, path string) {
+// placeManifest puts a copy of a session's manifest into this home, and returns its path; "" if there is none.
+func placeManifest(ctx context.Context, a *Run, session string) string {
 	m, err := manifestOf(ctx, a, session)
 	if err != nil {
-		return nil, ""
+		return ""
 	}
-	at, err := home.Path(a.Getenv)
+	path, err := home.Path(a.Getenv)
 	if err != nil {
-		return m, ""
+		return ""
 	}
-	h, err := home.Create(at)
+	h, err := home.Create(path)
 	if err != nil {
 		a.Say("maestro: the manifest is not put into the home: %s\n", err)
-		return m, ""
+		return ""
 	}
 	defer func() { _ = h.Close() }()
 	if err := h.PlaceManifest(session, m.Canonical()); err != nil {
 		a.Say("maestro: the manifest is not put into the home: %s\n", err)
-		return m, ""
+		return ""
 	}
-	return m, h.ManifestPath(session)
+	return h.ManifestPath(session)
 }

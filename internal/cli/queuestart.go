@@ -57,8 +57,7 @@ exit code is 0, and there is no item.
 With --wait, the command waits for an item until --timeout (exit code 7), or
 until the queue is finished (exit code 0, and no item). A queue is finished
 when each of its items has ended, or the item's task was completed, cancelled
-or deleted. The command also ends when the
-process that started it ends.`,
+or deleted. The command also ends when the process that started it ends.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd

@@ -244,8 +244,8 @@ Environment:
   MAESTRO_LISTEN         where "maestro serve" listens; else what config.json of the home says, else 127.0.0.1:3000
 
 While there is no connection to the server, a session's reports are kept in
-the home. They are sent in order with its next command, or when the home's server is back. A
-session's mail is printed on stderr with its next command.
+the home. They are sent in order with its next command, or when the home's
+server is back. A session's mail is printed on stderr with its next command.
 
 Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5
 wrong usage or invalid input, 6 conflict, 7 timed out, 8 done but something is

@@ -111,7 +111,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 		return err
 	}
 	session = given.SessionID
-	_, copied := placeManifest(ctx, c.Run, session)
+	copied := placeManifest(ctx, c.Run, session)
 	if path, err = filepath.Abs(path); err != nil {
 		return notRunnable(line[0], err)
 	}
@@ -166,8 +166,8 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// credential returns the secret of the session: that of this process, if it belongs to the session. The
-// session reads the other fields itself, after its first heartbeat.
+// credential returns the secret of the session: that of this process, if it belongs to the session. The session reads
+// the other fields itself, after its first heartbeat.
 func (c *sessionExec) credential(ctx context.Context, server *client.Client, session string) (wire.Credential, error) {
 	if c.sessionID() != session {
 		given, err := server.Credential(ctx, session)
@@ -361,12 +361,8 @@ func (c *sessionExec) whyOver(ctx context.Context, beats *client.Client, session
 // markRunning notes that a command of a session runs on this machine, so that the end of another one is not taken
 // for the session's; nil if there is no home to note it in.
 func markRunning(a *Run, session string) *home.RunningCommand {
-	path, err := home.Path(a.Getenv)
-	if err != nil {
-		return nil
-	}
-	h, err := home.Open(path)
-	if err != nil {
+	h := a.openHome()
+	if h == nil {
 		return nil
 	}
 	defer func() { _ = h.Close() }()

@@ -127,8 +127,7 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 		project = event.Project
 	}
 	session.written = writtenOf(answer, session.SessionID)
-	_, path := placeManifest(ctx, a, session.SessionID)
-	session.Env = sessionEnv(server.Base(), path, wire.Credential{
+	session.Env = sessionEnv(server.Base(), placeManifest(ctx, a, session.SessionID), wire.Credential{
 		SessionID: session.SessionID,
 		ProjectID: project,
 		Strategy:  strategy,

@@ -10,7 +10,6 @@ import (
 
 	"maestro/api/client"
 	"maestro/internal/failure"
-	"maestro/internal/home"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
@@ -110,12 +109,11 @@ func Beginning(text string) (string, error) {
 // ago.
 func lastAsked(a *Run, project string) string {
 	yesterday := time.Now().Add(-firstLook).UTC().Format(time.RFC3339)
-	path, err := home.Path(a.Getenv)
-	if err != nil || a.isSession() {
+	if a.isSession() {
 		return yesterday
 	}
-	h, err := home.Open(path)
-	if err != nil {
+	h := a.openHome()
+	if h == nil {
 		return yesterday
 	}
 	defer func() { _ = h.Close() }()
@@ -127,12 +125,8 @@ func lastAsked(a *Run, project string) string {
 
 // rememberAsked records what the user was told. If that fails, the user is only told again.
 func rememberAsked(a *Run, project string, sequence uint64) {
-	path, err := home.Path(a.Getenv)
-	if err != nil {
-		return
-	}
-	h, err := home.Open(path)
-	if err != nil {
+	h := a.openHome()
+	if h == nil {
 		return
 	}
 	defer func() { _ = h.Close() }()

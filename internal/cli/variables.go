@@ -9,6 +9,7 @@ import (
 // quotes and line breaks.
 type variables struct{ to *map[string]string }
 
+// String only says whether there are any: a value may be a secret.
 func (v variables) String() string {
 	if v.to == nil || len(*v.to) == 0 {
 		return ""

@@ -43,7 +43,7 @@ happened. It starts with the next event. With --after-event, it first shows the
 events after that one. With -o jsonl, each line holds an event and the new state
 of every object that it changed.
 
-The command connects again after a restart of the server, and misses nothing.
+The command reconnects after a restart of the server, and misses nothing.
 It ends with Ctrl-C.`,
 		RunE: Running(c.run),
 	}
