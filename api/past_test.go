@@ -196,9 +196,9 @@ func TestPastIsForThoseWhoMayRead(t *testing.T) {
 		{"x", "at must be the number of an event, or a time"},
 		{"-1", "at must be the number of an event"},
 		{"", "at must be the number of an event"},
-		{"999999", "event 999999 does not exist yet: the newest is "},
+		{"999999", "There is no event 999999 yet: the newest is "},
 		{"2999-01-01T00:00:00Z", "is in the future"},
-		{"18446744073709551615", "does not exist yet"},
+		{"18446744073709551615", "There is no event"},
 	} {
 		get("/api/tasks?at="+wrong.at, adminToken).refused(400, "VALIDATION_ERROR", wrong.says)
 	}

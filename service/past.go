@@ -110,7 +110,7 @@ func (s *Service) LookBack(ctx context.Context, c *Caller, moment string) error 
 	var missing *engine.NotCommittedError
 	switch {
 	case errors.As(err, &missing):
-		return Invalid("/at", "event %d does not exist yet: the newest is %d", missing.Sequence, missing.Head)
+		return Invalid("/at", "There is no event %d yet: the newest is %d", missing.Sequence, missing.Head)
 	case err != nil:
 		return err
 	}

@@ -12,6 +12,7 @@ func (a *Run) AtFlag(cmd *cobra.Command) {
 	cmd.Flags().String("at", "", "show the state after this event, at this time, or this long ago")
 	ValueName(cmd, "at", "<sequence|time>")
 	annotated(cmd, readsMoment, "true")
+	note(cmd, "at", "--at")
 	for _, present := range []string{"watch", "wait"} {
 		if cmd.Flags().Lookup(present) != nil {
 			Exclude(cmd, "at", present)
