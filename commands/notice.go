@@ -13,8 +13,9 @@ const mostNotified = 100
 
 // noticeOf returns the living sessions that are notified of a change of a task's status: those that have the task or
 // reported on it, when the task is blocked or cancelled, or is open again after it was done or blocked; those still at
-// work on it, when it is completed; nil for any other change. again is set for a command that also opens a task that is
-// only reported as done. It omits the session that makes the change, and sessions with too many unread notices.
+// work on it, when it is completed; nil for any other change. If the user makes the change, the orchestrators that lead
+// the work are among them. again is set for a command that also opens a task that is only reported as done. It omits
+// the session that makes the change, and sessions with too many unread notices.
 func noticeOf(
 	s *projections.State, c Call, t *projections.Task, to events.TaskStatus, again bool,
 ) *events.Notice {
@@ -33,9 +34,9 @@ func noticeTo(s *projections.State, c Call, atWork bool, tasks ...*projections.T
 		return nil
 	}
 	var told []string
-	trees := treeSessions{}
+	above := sessionsAbove{orchestrators: fifthOn(c.Rules) && c.By.Kind == ActorUser, byTask: map[string][]string{}}
 	for _, t := range tasks {
-		told = append(told, toldOf(s, c, t, atWork, trees)...)
+		told = append(told, toldOf(s, c, t, atWork, above)...)
 	}
 	if told == nil {
 		return nil
@@ -55,41 +56,76 @@ func noticeTo(s *projections.State, c Call, atWork bool, tasks ...*projections.T
 	return &events.Notice{MailID: newID("msg", c, taken), SessionIDs: told}
 }
 
-// treeSessions caches which sessions with the tree strategy have a task, or one above it.
-type treeSessions map[string][]string
+// sessionsAbove finds the sessions that what is below their tasks concerns too: those with the tree strategy and, with
+// orchestrators, each orchestrator.
+type sessionsAbove struct {
+	orchestrators bool
+	// byTask caches which of them have a task, or one above it.
+	byTask map[string][]string
+}
 
-// forTask returns these sessions for a task.
-func (x treeSessions) forTask(s *projections.State, t *projections.Task) []string {
+// haveAbove returns those that have a task, or one above it.
+func (x sessionsAbove) haveAbove(s *projections.State, t *projections.Task) []string {
 	var climbed []*projections.Task
 	for up := t; up != nil; up = s.Task(up.ParentID) {
-		if _, known := x[up.ID]; known {
+		if _, known := x.byTask[up.ID]; known {
 			break
 		}
 		climbed = append(climbed, up)
 	}
 	for _, up := range slices.Backward(climbed) {
-		found := slices.Clone(x[up.ParentID])
+		found := slices.Clone(x.byTask[up.ParentID])
 		s.Worked(1 + len(up.SessionIDs))
 		for _, id := range up.SessionIDs {
 			session := s.Session(id)
-			if session == nil || session.Strategy != events.StrategyTree {
+			if session == nil || !x.includes(session) {
 				continue
 			}
 			if s.Worked(len(session.TaskIDs) / namesPerStep); slices.Contains(session.TaskIDs, up.ID) {
 				found = append(found, id)
 			}
 		}
-		x[up.ID] = found
+		x.byTask[up.ID] = found
 	}
-	return x[t.ID]
+	return x.byTask[t.ID]
 }
 
-// toldOf finds the sessions to notify, at most mostNotified: the first ones in order of their ids. A session with the
-// tree strategy has what is below its tasks too. With atWork, it omits those whose work is done, on the task or as a
+func (x sessionsAbove) includes(session *projections.Session) bool {
+	return session.Strategy == events.StrategyTree || x.orchestrators && session.Role == events.RoleOrchestrator
+}
+
+// forTask returns the sessions that a task concerns although it is not theirs: those that have one above it and, with
+// orchestrators, the one that created it and those that spawned a session for it.
+func (x sessionsAbove) forTask(s *projections.State, t *projections.Task) []string {
+	found := x.haveAbove(s, t)
+	if !x.orchestrators {
+		return found
+	}
+	found = slices.Clone(found)
+	if _, author, ok := projections.SessionOfSource(t.CreatedBy); ok {
+		if by := s.Session(author); by != nil && by.Role == events.RoleOrchestrator {
+			found = append(found, author)
+		}
+	}
+	s.Worked(len(t.SessionIDs))
+	for _, id := range t.SessionIDs {
+		session := s.Session(id)
+		if session == nil || session.SpawnedBy == "" {
+			continue
+		}
+		if s.Worked(len(session.TaskIDs) / namesPerStep); slices.Contains(session.TaskIDs, t.ID) {
+			found = append(found, session.SpawnedBy)
+		}
+	}
+	return found
+}
+
+// toldOf finds the sessions to notify, at most mostNotified: the first ones in order of their ids. others finds those
+// that the task concerns although it is not theirs. With atWork, it omits those whose work is done, on the task or as a
 // whole. It counts the lists of each session that it searches, and stops after the last session to notify.
-func toldOf(s *projections.State, c Call, t *projections.Task, atWork bool, trees treeSessions) (told []string) {
+func toldOf(s *projections.State, c Call, t *projections.Task, atWork bool, others sessionsAbove) (told []string) {
 	says := t.AllSays()
-	above := trees.forTask(s, t)
+	above := others.forTask(s, t)
 	candidates := slices.Concat(t.SessionIDs, above)
 	for _, said := range says {
 		candidates = append(candidates, said.SessionID)
@@ -125,15 +161,18 @@ func toldOf(s *projections.State, c Call, t *projections.Task, atWork bool, tree
 	return told
 }
 
-// workStopped warns of sessions that are at work on a task that was completed, cancelled or deleted. tasks are those
-// that there are still; about names what it was at work on.
-func workStopped(s *projections.State, n *events.Notice, about string, tasks ...string) (warnings []Warning) {
+// workStopped warns of sessions that are at work on one of these tasks, which were completed, cancelled or deleted;
+// about names them. An orchestrator that only leads the work is told without a warning. exist says that they still
+// exist.
+func workStopped(s *projections.State, n *events.Notice, about string, exist bool, tasks ...string) (
+	warnings []Warning,
+) {
 	if n == nil {
 		return nil
 	}
 	for _, id := range n.SessionIDs {
 		x := s.Session(id)
-		if x == nil || !x.Active() {
+		if x == nil || !isAtWorkOn(s, x, tasks) {
 			continue
 		}
 		if len(warnings) == belowNamed {
@@ -143,13 +182,27 @@ func workStopped(s *projections.State, n *events.Notice, about string, tasks ...
 		if s.Exit(x) != nil {
 			told += " with the next command that it runs"
 		}
-		warnings = append(warnings, Warning{
+		warning := Warning{
 			Text:     sessionNamed(x) + " is at work on " + about + told,
-			Tasks:    tasks,
 			Sessions: []string{id},
-		})
+		}
+		if exist {
+			warning.Tasks = tasks
+		}
+		warnings = append(warnings, warning)
 	}
 	return warnings
+}
+
+// isAtWorkOn reports whether a session that is notified of a decision about tasks is at work on one of them: an
+// orchestrator may only lead the work.
+func isAtWorkOn(s *projections.State, x *projections.Session, tasks []string) bool {
+	if !x.Active() || x.Role != events.RoleOrchestrator {
+		return x.Active()
+	}
+	s.Worked(len(x.TaskIDs) + len(tasks))
+	has := setOf(x.TaskIDs)
+	return slices.ContainsFunc(tasks, func(id string) bool { return has[id] })
 }
 
 // unheardNotice warns of the sessions to which a notice goes and whose command has ended.

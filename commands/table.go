@@ -65,7 +65,7 @@ type Row struct {
 }
 
 // RulesVersion is the version of the table and of Decide that new events carry.
-const RulesVersion = fourthRules
+const RulesVersion = fifthRules
 
 // The versions of the rules. A row of the table says what differs there; each decision says what else differs.
 const (
@@ -78,10 +78,17 @@ const (
 	thirdRules = "3"
 	// fourthRules has a command for the live views.
 	fourthRules = "4"
+	// fifthRules notifies orchestrators of what the user decides about the work that they lead.
+	fifthRules = "5"
 )
 
 // thirdOn reports whether a version of the rules is 3 or later.
 func thirdOn(version string) bool { return version != firstRules && version != secondRules }
+
+// fifthOn reports whether a version of the rules is 5 or later.
+func fifthOn(version string) bool {
+	return thirdOn(version) && version != thirdRules && version != fourthRules
+}
 
 // isOlder reports whether a version comes before another one. "" comes before all.
 func isOlder(version, other string) bool {
@@ -101,6 +108,8 @@ func Rules(version string) (*Table, bool) {
 	switch version {
 	case RulesVersion:
 		return current(), true
+	case fourthRules:
+		return fourth(), true
 	case thirdRules:
 		return third(), true
 	case secondRules:
@@ -270,6 +279,7 @@ func (l RoleSet) String() string {
 // The tables are made when they are first needed: most processes are short, and ask the server.
 var (
 	current = sync.OnceValue(func() *Table { return newTable(RulesVersion) })
+	fourth  = sync.OnceValue(func() *Table { return newTable(fourthRules) })
 	third   = sync.OnceValue(func() *Table { return newTable(thirdRules) })
 	second  = sync.OnceValue(func() *Table { return newTable(secondRules) })
 	first   = sync.OnceValue(func() *Table { return newTable(firstRules) })

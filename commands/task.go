@@ -393,7 +393,10 @@ func (x *ReopenTask) Warnings(s *projections.State, data events.Data) (warnings 
 	if t == nil || !ok {
 		return nil
 	}
-	isAtWork := func(id string) bool { session := s.Session(id); return session != nil && session.Active() }
+	isAtWork := func(id string) bool {
+		session := s.Session(id)
+		return session != nil && isAtWorkOn(s, session, []string{t.ID})
+	}
 	if x.Reason != "" && (changed.Notice == nil || !slices.ContainsFunc(changed.Notice.SessionIDs, isAtWork)) {
 		warnings = append(warnings, Warning{
 			Text:  "no session is at work on task " + t.ID + ": the next one that gets it is told the reason",

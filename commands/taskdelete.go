@@ -77,7 +77,7 @@ func (*DeleteTask) Warnings(s *projections.State, data events.Data) []Warning {
 	if len(deleted.Descendants) > 0 {
 		about += ", or on one below it"
 	}
-	return workStopped(s, deleted.Notice, about)
+	return workStopped(s, deleted.Notice, about, false, append([]string{deleted.TaskID}, deleted.Descendants...)...)
 }
 
 // noneDepends refuses to delete tasks that open tasks depend on: a deleted dependency is never completed.

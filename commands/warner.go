@@ -100,7 +100,7 @@ func (x *CompleteTask) Warnings(s *projections.State, data events.Data) (warning
 		return nil
 	}
 	if changed, ok := data.(*events.TaskStatusChanged); ok {
-		warnings = workStopped(s, changed.Notice, "task "+t.ID, t.ID)
+		warnings = workStopped(s, changed.Notice, "task "+t.ID, true, t.ID)
 	}
 	unmet := s.UnmetDependencies(t)
 	if len(unmet) == 0 {
@@ -356,7 +356,7 @@ func blocked(task string) Warning {
 func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning {
 	d, ok := data.(*events.TaskUpdated)
 	if ok && d.Status != nil && !isOpen(d.Status.To) {
-		warnings := workStopped(s, d.Notice, "task "+x.TaskID, x.TaskID)
+		warnings := workStopped(s, d.Notice, "task "+x.TaskID, true, x.TaskID)
 		if d.Status.From == events.TaskCompleted && d.Status.To != events.TaskCompleted {
 			warnings = append(warnings, buildOn(s, x.TaskID)...)
 		}

@@ -92,7 +92,7 @@ func (j *Judge) asked(command Command, fresh string) *asked {
 			Source:     command.Source,
 			Time:       command.At.Truncate(time.Millisecond),
 			OccurredAt: command.Said,
-			Rules:      "4",
+			Rules:      "5",
 		},
 	}
 	if err := json.Unmarshal(command.Body, &a.f); err != nil {

@@ -33,8 +33,8 @@ func (c *trial) concerned(t *task, to string, reopens bool) []string {
 	return c.affected(to == completed, t)
 }
 
-// affected returns the living sessions, sorted, that have one of the tasks or made a statement about it; with atWork
-// only those that are not done, with the task or as a whole.
+// affected returns the living sessions, sorted, that have one of the tasks, lead the work on it or made a statement
+// about it; with atWork only those that are not done, with the task or as a whole.
 func (c *trial) affected(atWork bool, tasks ...*task) []string {
 	if !c.thirdOn() {
 		return nil
@@ -51,7 +51,7 @@ func (c *trial) affected(atWork bool, tasks ...*task) []string {
 				return false
 			}
 			word, spoke := t.words[id]
-			return (spoke || c.hasTask(s, t)) && (!atWork || word.says != completed)
+			return (spoke || c.hasTask(s, t) || c.leadsWork(s, t)) && (!atWork || word.says != completed)
 		}) {
 			all = append(all, id)
 		}
@@ -61,12 +61,28 @@ func (c *trial) affected(atWork bool, tasks ...*task) []string {
 
 // hasTask reports whether a session has a task or, with the tree strategy, one above it.
 func (c *trial) hasTask(s *session, t *task) bool {
-	if slices.Contains(s.tasks, t.id) {
-		return true
-	}
-	if s.strategy != "tree" {
+	return slices.Contains(s.tasks, t.id) || s.strategy == "tree" && c.hasAbove(s, t)
+}
+
+// leadsWork reports whether the user's decision about a task is also about what an orchestrator leads: it has a task
+// above it, created it, or spawned a session that has it. Older rules told only whoever has the task.
+func (c *trial) leadsWork(s *session, t *task) bool {
+	if s.role != "orchestrator" || c.by.kind != byUser || slices.Contains([]string{"3", "4"}, c.event.Rules) {
 		return false
 	}
+	if t.creator == s.id || c.hasAbove(s, t) {
+		return true
+	}
+	for _, other := range c.sessions {
+		if other.spawnedBy == s.id && other.ended != endDeleted && slices.Contains(other.tasks, t.id) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasAbove reports whether a session has a task above this one.
+func (c *trial) hasAbove(s *session, t *task) bool {
 	for up := c.tasks[t.parent]; up != nil && !up.deleted; up = c.tasks[up.parent] {
 		if slices.Contains(s.tasks, up.id) {
 			return true

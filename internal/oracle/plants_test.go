@@ -102,7 +102,7 @@ func noteOf(source, kind string, options ...option) func(*story) {
 func TestNotesOfOtherTypesAreAllowed(t *testing.T) {
 	s := base(t).allBy("2")
 	noteOf(work, "session_lost")(s)
-	s.by("4")
+	s.by("5")
 	for _, note := range []func(*story){
 		noteOf(admin, "task_status_changed"),
 		noteOf(work, "task_completed", with("authn", "none")), noteOf(work, "error", with("authn", "none")),
@@ -422,7 +422,7 @@ func permissionPlants() []plant {
 			s.allBy("2")
 			s.add(source("small"), "session.spawned", `{"sessionId":"z",`+worker+`"spawnedBy":"small",`+only("W",
 				"since")+`}`)
-			s.by("4")
+			s.by("5")
 		}, func(s *story) {
 			s.add(source("small"), "session.spawned", `{"sessionId":"x",`+worker+`"spawnedBy":"small",`+only("W",
 				"task:get", "since")+`}`)
@@ -445,7 +445,7 @@ func thingPlants() []plant {
 			s.add(admin, "task.created", `{"taskId":"x1","title":"X"}`)
 			s.allBy("2")
 			s.add(admin, "task.created", `{"taskId":"x2","title":"X","planId":"x1"}`)
-			s.by("4")
+			s.by("5")
 		}, func(s *story) { s.add(admin, "task.created", `{"taskId":"x3","title":"X","planId":"x2"}`) }},
 		admins("a plan id that may become a task's id", rulePlanID, "task.updated",
 			`{"taskId":"a","planId":"task_0123456789"}`),

@@ -51,7 +51,7 @@ func newStory(t *testing.T) *story {
 	t.Helper()
 	return &story{
 		t:      t,
-		rules:  "4",
+		rules:  "5",
 		now:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		roots:  map[string]string{},
 		births: map[string]string{},
@@ -121,7 +121,7 @@ func (s *story) withNotice(source, short, data string) string {
 		Status *move  `json:"status"`
 	}
 	ends := short == "task.deleted" || strings.Contains(data, `"to":"completed"`)
-	if !ends || s.rules != "4" || strings.Contains(data, `"notice":`) || json.Unmarshal([]byte(data), &of) != nil {
+	if !ends || s.rules != "5" || strings.Contains(data, `"notice":`) || json.Unmarshal([]byte(data), &of) != nil {
 		return data
 	}
 	j := New()
@@ -133,7 +133,7 @@ func (s *story) withNotice(source, short, data string) string {
 	c := &trial{
 		Judge: j,
 		by:    parseSource(source),
-		event: &event{Source: source, Rules: "4"},
+		event: &event{Source: source, Rules: "5"},
 	}
 	told := c.affected(true, of.tasks(c)...)
 	if told == nil {
@@ -302,7 +302,7 @@ func formerDefault(letter string) string {
 
 // byDefault returns the default permissions of a letter by the rules of the story.
 func (s *story) byDefault(letter string) string {
-	if s.rules == "4" {
+	if s.rules == "5" {
 		return byDefault(letter)
 	}
 	return formerDefault(letter)
@@ -414,7 +414,7 @@ func (s *story) status(source, task, from, to string) *story {
 	}
 	notice := ""
 	if to == "blocked" {
-		notice = s.notice(task)
+		notice = s.notice(source, task)
 	}
 	return s.add(source, "task.status_changed",
 		fmt.Sprintf(`{"taskId":%q,"from":%q,"to":%q%s%s}`, task, from, to, forced, notice))
@@ -424,24 +424,37 @@ func (s *story) status(source, task, from, to string) *story {
 func (s *story) cancel(source, task, from string) *story {
 	s.t.Helper()
 	return s.add(source, "task.updated",
-		fmt.Sprintf(`{"taskId":%q,"status":{"from":%q,"to":"cancelled"}%s}`, task, from, s.notice(task)))
+		fmt.Sprintf(`{"taskId":%q,"status":{"from":%q,"to":"cancelled"}%s}`, task, from, s.notice(source, task)))
 }
 
 // notice returns the notice of a task's change for the session that has it.
-func (s *story) notice(task string) string {
-	has := map[string]string{"b": "work", "own": "work", "e": "pull"}[task]
+func (s *story) notice(source, task string) string {
+	has := s.told(source, map[string]string{"b": "work", "own": "work", "e": "pull"}[task])
 	if has == "" {
 		return ""
 	}
 	s.notices++
-	return fmt.Sprintf(`,"notice":{"mailId":"notice-%d","sessionIds":[%q]}`, s.notices, has)
+	return fmt.Sprintf(`,"notice":{"mailId":"notice-%d","sessionIds":[%s]}`, s.notices, has)
+}
+
+// told lists the sessions that are told of a change of a task that a session has: if the user makes the change, the
+// orchestrator of "work" is told too.
+func (s *story) told(source, has string) string {
+	switch {
+	case has == "":
+		return ""
+	case has == "work" && source == admin && s.rules == "5":
+		return `"orch","work"`
+	}
+	return fmt.Sprintf("%q", has)
 }
 
 // reopen reopens a task of the session "work", which is notified with this mail.
 func (s *story) reopen(source, task, from, mail string) *story {
 	s.t.Helper()
 	return s.add(source, "task.status_changed", fmt.Sprintf(
-		`{"taskId":%q,"from":%q,"to":"in_progress","notice":{"mailId":%q,"sessionIds":["work"]}}`, task, from, mail))
+		`{"taskId":%q,"from":%q,"to":"in_progress","notice":{"mailId":%q,"sessionIds":[%s]}}`,
+		task, from, mail, s.told(source, "work")))
 }
 
 func (s *story) kill(session string) *story {

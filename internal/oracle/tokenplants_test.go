@@ -104,7 +104,7 @@ func noticePlants() []plant {
 		},
 		{
 			"an ended session is notified", broken(ruleNotice), func(s *story) { blocked(s); s.kill("work") },
-			opened(`,"notice":{"mailId":"m","sessionIds":["work"]}`),
+			opened(`,"notice":{"mailId":"m","sessionIds":["orch","work"]}`),
 		},
 		{"no session is notified that a task is blocked", broken(ruleNotice), nothing, func(s *story) {
 			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"blocked"}`)
@@ -118,13 +118,17 @@ func noticePlants() []plant {
 		}},
 		{"a session that is done is notified of the completion", broken(ruleNotice), saidDone, func(s *story) {
 			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"completed","forced":true,`+
-				`"notice":{"mailId":"m","sessionIds":["work"]}}`)
+				`"notice":{"mailId":"m","sessionIds":["orch","work"]}}`)
+		}},
+		{"an orchestrator is not notified of what the user decides", broken(ruleNotice), nothing, func(s *story) {
+			s.add(admin, "task.status_changed",
+				`{"taskId":"b","from":"in_progress","to":"blocked","notice":{"mailId":"m","sessionIds":["work"]}}`)
 		}},
 		{"no session is notified that its task is deleted", broken(ruleNotice), nothing, func(s *story) {
 			s.add(admin, "task.deleted", `{"taskId":"b","notice":null}`)
 		}},
 		{"another session is notified that a task is deleted", broken(ruleNotice), nothing, func(s *story) {
-			s.add(admin, "task.deleted", `{"taskId":"b","notice":{"mailId":"m","sessionIds":["pull","work"]}}`)
+			s.add(admin, "task.deleted", `{"taskId":"b","notice":{"mailId":"m","sessionIds":["orch","pull","work"]}}`)
 		}},
 		{"no session is told why its task was reopened", broken(ruleNotice), reopened, func(s *story) {
 			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"in_progress","reason":"no"}`)
@@ -136,7 +140,7 @@ func noticePlants() []plant {
 			blocked(s)
 			s.reopen(admin, "b", "blocked", "m")
 			blocked(s)
-		}, opened(`,"notice":{"mailId":"m","sessionIds":["work"]}`)},
+		}, opened(`,"notice":{"mailId":"m","sessionIds":["orch","work"]}`)},
 	}
 }
 

@@ -434,7 +434,7 @@ var plants = []plant{
 		row("task:create", "agents | RoleUser", "RoleWorker | RoleTreeWorker | RoleOrchestrator | RoleUser"),
 	}},
 	{"a session with the tree strategy is not told of what is decided below its tasks", []edit{{
-		"commands/notice.go", "found := slices.Clone(x[up.ParentID])", "var found []string",
+		"commands/notice.go", "found := slices.Clone(x.byTask[up.ParentID])", "var found []string",
 	}}},
 	{"a user reports in a session's name", []edit{
 		row("report:progress", "agents", "agents | RoleUser"), row("report:blocked", "agents", "agents | RoleUser"),
@@ -973,6 +973,18 @@ var plants = []plant{
 	}}},
 	{"no session is notified that a task is open again", []edit{{
 		notices, "	if told == nil {\n", "	if told != nil {\n",
+	}}},
+	{"an orchestrator is not notified of what the user decides about a task below its own", []edit{{
+		notices, "x.orchestrators && session.Role == events.RoleOrchestrator", "false",
+	}}},
+	{"an orchestrator is not notified of what the user decides about its sessions' tasks", []edit{{
+		notices, "			found = append(found, session.SpawnedBy)\n", "",
+	}}},
+	{"an orchestrator is not notified of what the user decides about tasks that it created", []edit{{
+		notices, "			found = append(found, author)\n", "			_ = author\n",
+	}}},
+	{"an orchestrator is notified of what a session decides", []edit{{
+		notices, "fifthOn(c.Rules) && c.By.Kind == ActorUser", "fifthOn(c.Rules)",
 	}}},
 	{"an ended session is notified", []edit{{notices, "x == nil || x.Ended() || ", "x == nil || "}}},
 	{"a notice reaches only the first session", []edit{{

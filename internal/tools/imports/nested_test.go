@@ -24,6 +24,7 @@ var nestedSearches = map[string]string{
 	"commands/graph.go joins Contains":               "counted; `task-sessions` and `ids`",
 	"commands/input.go validOptions Contains":        "`options`",
 	"commands/notice.go forTask Contains":            "counted; `session-tasks`",
+	"commands/notice.go haveAbove Contains":          "counted; `session-tasks`",
 	"commands/notice.go noticeTo Message":            "counted; `mail` and 100 sessions",
 	"commands/notice.go toldOf Contains":             "counted; it ends with the last that is told",
 	"commands/taskopen.go nextOfOpen SaidBy":         "a few sessions, `report-words`",
