@@ -16,14 +16,6 @@ type CompleteItem struct {
 	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the held item; refused if you hold another"`
 }
 
-// FailItem fails the held item. docs/contract.md, "Queues".
-type FailItem struct {
-	noTexts
-	QueueRef
-	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the held item; refused if you hold another"`
-	Reason string `json:"reason,omitempty" doc:"why it failed"`
-}
-
 // SkipItem skips the held item or, if none is held, the next eligible one. docs/contract.md, "Queues".
 type SkipItem struct {
 	noTexts
@@ -36,9 +28,6 @@ type SkipItem struct {
 
 // ID implements Command.
 func (*CompleteItem) ID() string { return "queue:complete" }
-
-// ID implements Command.
-func (*FailItem) ID() string { return "queue:fail" }
 
 // ID implements Command.
 func (*SkipItem) ID() string { return "queue:skip" }
@@ -225,53 +214,6 @@ func notBlocked(s *projections.State, c Call, item *projections.Item) error {
 
 func (x *CompleteItem) from(e *events.Event, d *events.QueueItemCompleted) bool {
 	*x = CompleteItem{QueueRef: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID}
-	return true
-}
-
-// Decide implements Command.
-func (x *FailItem) Decide(s *projections.State, c Call) (events.Data, error) {
-	if x.saidAlready(s, c, x.TaskID, events.ItemFailed) {
-		return nil, x.saysAnew(s, c)
-	}
-	item, err := x.holding(s, c, x.ID(), x.TaskID)
-	if err != nil {
-		return nil, err
-	}
-	if err := validReason(x.Reason); err != nil {
-		return nil, err
-	}
-	return &events.QueueItemFailed{
-		Queue:     item.Queue,
-		TaskID:    item.TaskID,
-		SessionID: item.SessionID,
-		Reason:    x.Reason,
-	}, nil
-}
-
-// saysAnew refuses a reason for an item that failed without it: the item keeps the one it has.
-func (x *FailItem) saysAnew(s *projections.State, c Call) error {
-	_, session, err := x.find(s, c, x.ID())
-	if err != nil {
-		return err
-	}
-	item := s.Item(session.ProjectID, session.Queue, x.TaskID)
-	if !thirdOn(c.Rules) || item == nil || x.Reason == "" || x.Reason == item.FailReason {
-		return nil
-	}
-	why := "no reason was given then, and an item's reason is not changed"
-	if item.FailReason != "" {
-		why = "the reason given then stays: " + safetext.Clip(item.FailReason, shownReason)
-	}
-	return &Refusal{
-		Code:    CodeConflict,
-		Message: "The item of task " + x.TaskID + " has failed already, and the new reason is not stored",
-		Why:     why,
-		Next:    "report it with `maestro report error \"<reason>\" --task " + x.TaskID + "`",
-	}
-}
-
-func (x *FailItem) from(e *events.Event, d *events.QueueItemFailed) bool {
-	*x = FailItem{QueueRef: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID, Reason: d.Reason}
 	return true
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"maestro/api/client"
@@ -143,7 +144,8 @@ func Mention(text string, names map[string]string) string {
 	said := map[string]bool{}
 	return idsInText().ReplaceAllStringFunc(text, func(id string) string {
 		name := names[id]
-		if name == "" || said[id] || strings.Contains(text, name) {
+		quoted := strings.Trim(strconv.Quote(name), `"`)
+		if name == "" || said[id] || strings.Contains(text, name) || strings.Contains(text, quoted) {
 			return id
 		}
 		said[id] = true
@@ -156,7 +158,8 @@ func MentionIn(d events.Description, names map[string]string) string {
 	text, said := d.String(), map[string]bool{}
 	return d.Naming(func(id string) string {
 		name := names[id]
-		if name == "" || said[id] || strings.Contains(text, name) {
+		quoted := strings.Trim(strconv.Quote(name), `"`)
+		if name == "" || said[id] || strings.Contains(text, name) || strings.Contains(text, quoted) {
 			return id
 		}
 		said[id] = true
