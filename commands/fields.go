@@ -34,6 +34,7 @@ var fieldLimits = map[string]Limit{
 	"addDependencies": LimitDependencies, "removeDependencies": LimitDependencies,
 	"dependencies": LimitDependencies, "allowedCommands": LimitAllowed, "options": LimitOptions,
 	"metadata": LimitFree, "context": LimitFree, "data": LimitFree, "env": LimitEnv,
+	"removeEnv": LimitEnv,
 }
 
 // fieldOf is a field of a command with its limit.

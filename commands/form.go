@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,6 +19,8 @@ type form struct {
 	places   []place // one for each field
 	// flat says that no field holds an object, so that all names in a body are those of fields.
 	flat bool
+	// texts says which fields hold only texts: lists of them, or objects.
+	texts []bool
 }
 
 // forms caches the form of each type. There is at most one per command.
@@ -34,6 +37,7 @@ func formOf(into any) *form {
 		f.pointers = append(f.pointers, "/"+safetext.Printable(name))
 	}
 	f.places = placesOf(t, f.fields)
+	f.texts = textsOf(t, f.fields)
 	for _, field := range reflect.VisibleFields(t) {
 		f.flat = f.flat && (field.Anonymous || !field.IsExported() || isFlat(field.Type))
 	}
@@ -99,4 +103,23 @@ func placeOf(field reflect.StructField) place {
 		p.kind = textPlace
 	}
 	return p
+}
+
+// textsOf says of each name whether its value is a list of texts, or an object of them.
+func textsOf(t reflect.Type, names []string) []bool {
+	texts := make([]bool, len(names))
+	for _, field := range reflect.VisibleFields(t) {
+		kind := field.Type
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
+		}
+		if kind.Kind() != reflect.Slice && kind.Kind() != reflect.Map || kind.Elem().Kind() != reflect.String {
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if i := slices.Index(names, name); i >= 0 {
+			texts[i] = true
+		}
+	}
+	return texts
 }

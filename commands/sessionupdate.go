@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"maps"
+	"strconv"
 
 	"maestro/events"
 	"maestro/internal/safetext"
@@ -20,6 +21,7 @@ type UpdateSession struct {
 	TaskIDs   *[]string             `json:"taskIds,omitempty" doc:"its tasks from now on"`
 	Force     bool                  `json:"force,omitempty" doc:"add tasks even if they have open dependencies"`
 	Env       map[string]string     `json:"env,omitempty" doc:"set a variable for its commands, as NAME=VALUE; session exec ignores those that an orchestrator set"`
+	RemoveEnv []string              `json:"removeEnv,omitempty" flag:"<name>" doc:"take away a variable"`
 	// ManifestDigest issues its manifest again. The reader of the manifest checks that it gives the same rights.
 	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of its manifest from now on"`
 }
@@ -62,7 +64,7 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 			return nil, err
 		}
 	}
-	if err := validEnv(x.Env); err != nil {
+	if err := x.validEnv(session); err != nil {
 		return nil, err
 	}
 	if thirdOn(c.Rules) {
@@ -89,8 +91,23 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 		TaskIDs:        x.TaskIDs,
 		Forced:         forced,
 		Env:            x.Env,
+		RemovedEnv:     x.RemoveEnv,
 		ManifestDigest: x.ManifestDigest,
 	}, nil
+}
+
+// validEnv checks the variables to set and to take away.
+func (x *UpdateSession) validEnv(session *projections.Session) error {
+	for i, name := range x.RemoveEnv {
+		pointer := "/removeEnv/" + strconv.Itoa(i)
+		if _, set := x.Env[name]; set {
+			return invalid(pointer, "the variable '%s' is both set and taken away", safetext.Printable(name))
+		}
+		if _, known := session.Env[name]; !known {
+			return invalid(pointer, "session '%s' has no variable '%s'", session.ID, safetext.Printable(name))
+		}
+	}
+	return validEnv(x.Env)
 }
 
 func (x *UpdateSession) from(e *events.Event, d *events.SessionUpdated) bool {
@@ -103,6 +120,7 @@ func (x *UpdateSession) from(e *events.Event, d *events.SessionUpdated) bool {
 		TaskIDs:        d.TaskIDs,
 		Force:          d.Forced,
 		Env:            d.Env,
+		RemoveEnv:      d.RemovedEnv,
 		ManifestDigest: d.ManifestDigest,
 	}
 	return true
@@ -120,6 +138,9 @@ func (x *UpdateSession) fits(s *projections.State, c Call, session *projections.
 	}
 	env := make(map[string]string, len(session.Env)+len(x.Env))
 	maps.Copy(env, session.Env)
+	for _, name := range x.RemoveEnv {
+		delete(env, name)
+	}
 	maps.Copy(env, x.Env)
 	return checkEnv(env)
 }

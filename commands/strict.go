@@ -73,6 +73,9 @@ func appendFields(names []string, t reflect.Type) []string {
 // fewNames is how many names of an object are compared one by one; for more, a map is used.
 const fewNames = 16
 
+// insideField is the depth of the values in a list or an object that a field of the body holds.
+const insideField = 2
+
 // checkCallerEvery is how many bytes the scanner reads between two checks whether the caller has left.
 const checkCallerEvery = 32 << 10
 
@@ -88,6 +91,9 @@ type bodyScanner struct {
 	pointers []string
 	// counts are the fields that are optional numbers, each with the meaning of its absence.
 	counts map[string]string
+	// texts says which fields hold only texts, and inTexts that the scan is in one of them.
+	texts   []bool
+	inTexts bool
 	// lax accepts other names, unless they differ from one of these only in case.
 	lax bool
 	// what and root name the document in refusals.
@@ -127,7 +133,7 @@ func newScanner(ctx context.Context, body []byte) *bodyScanner {
 
 // expect sets what the body may hold.
 func (s *bodyScanner) expect(f *form) {
-	s.fields, s.pointers, s.counts = f.fields, f.pointers, f.counts
+	s.fields, s.pointers, s.counts, s.texts = f.fields, f.pointers, f.counts, f.texts
 }
 
 // scan reads the whole body. It stops silently where the body is not JSON.
@@ -213,6 +219,9 @@ func (s *bodyScanner) value(pointer string) bool {
 	if s.i-start > int(LimitNumber.Value) {
 		return s.exceeds(LimitNumber, pointer)
 	}
+	if s.inTexts && s.depth == insideField && string(s.b[start:s.i]) == "null" { // encoding/json makes it ""
+		s.faulty(pointer, "%s holds null where a text belongs", nameOf(pointer))
+	}
 	return s.i > start
 }
 
@@ -289,6 +298,9 @@ func (s *bodyScanner) object(pointer string) bool {
 		s.i++
 		s.space()
 		from := s.i
+		if top {
+			s.inTexts = field >= 0 && field < len(s.texts) && s.texts[field]
+		}
 		if !s.value(at) {
 			return false
 		}

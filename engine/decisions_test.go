@@ -1117,6 +1117,34 @@ func TestSessionDecisions(t *testing.T) {
 			step{"admin", "session:register", `{"project":"{p}","env":{"A=B":"1"}}`},
 			"VALIDATION_ERROR", "/env",
 		},
+		{
+			"take a variable away",
+			[]step{{"admin", "session:update", `{"sessionId":"{w}","env":{"A":"1"}}`}},
+			step{"admin", "session:update", `{"sessionId":"{w}","removeEnv":["A"]}`},
+			"session.updated",
+			`"removedEnv":["A"]`,
+		},
+		{
+			"take a variable away that a session does not have", nil,
+			step{"admin", "session:update", `{"sessionId":"{w}","removeEnv":["A"]}`},
+			"VALIDATION_ERROR", "has no variable 'A'",
+		},
+		{
+			"set a variable and take it away",
+			[]step{{"admin", "session:update", `{"sessionId":"{w}","env":{"A":"1"}}`}},
+			step{"admin", "session:update", `{"sessionId":"{w}","env":{"A":"2"},"removeEnv":["A"]}`},
+			"VALIDATION_ERROR", "/removeEnv/0",
+		},
+		{
+			"null for a variable", nil,
+			step{"admin", "session:update", `{"sessionId":"{w}","env":{"A":null}}`},
+			"VALIDATION_ERROR", "/env",
+		},
+		{
+			"null in a list of texts", nil,
+			step{"admin", "task:create", `{"project":"{p}","title":"T","acceptanceCriteria":["a",null]}`},
+			"VALIDATION_ERROR", "/acceptanceCriteria",
+		},
 		{"complete", nil, step{"w", "session:complete", `{}`}, "session.completed", `{w}`},
 		{
 			"complete again",

@@ -3,7 +3,6 @@ package projections
 import (
 	"encoding/json"
 	"iter"
-	"maps"
 	"sort"
 
 	"maestro/events"
@@ -348,15 +347,7 @@ func (s *State) sessionUpdated(f fact, d *events.SessionUpdated) error {
 		}
 		set(&fields.ManifestDigest, d.ManifestDigest)
 		fields.OwnManifest = fields.OwnManifest || d.ManifestDigest != nil
-		if d.Env != nil {
-			s.work(uint64(len(x.Env) + len(d.Env)))
-			env := maps.Clone(x.Env)
-			if env == nil {
-				env = make(map[string]string, len(d.Env))
-			}
-			maps.Copy(env, d.Env)
-			fields.Env, fields.UserEnv = env, userEnv(f, fields.UserEnv, d.Env)
-		}
+		s.updateEnv(f, fields, d)
 		x.LastActivity = f.at
 	})
 	if d.TaskIDs != nil {

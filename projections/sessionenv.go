@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"maestro/events"
 )
 
 // OwnVariables is how the names of Maestro's own variables begin.
@@ -17,6 +19,31 @@ func userEnv(f fact, before []string, set map[string]string) []string {
 	after := slices.AppendSeq(slices.Clone(before), maps.Keys(set))
 	slices.Sort(after)
 	return slices.Compact(after)
+}
+
+// updateEnv sets and takes away variables.
+func (s *State) updateEnv(f fact, x *SessionFields, d *events.SessionUpdated) {
+	if len(d.RemovedEnv) > 0 {
+		s.work(uint64(len(x.Env) + len(x.UserEnv) + len(d.RemovedEnv)))
+		env := maps.Clone(x.Env)
+		for _, name := range d.RemovedEnv {
+			delete(env, name)
+		}
+		x.UserEnv = slices.DeleteFunc(slices.Clone(x.UserEnv), func(name string) bool {
+			_, kept := env[name]
+			return !kept
+		})
+		if x.Env = env; len(env) == 0 { // as before any was set
+			x.Env, x.UserEnv = nil, nil
+		}
+	}
+	if d.Env != nil {
+		s.work(uint64(len(x.Env) + len(d.Env)))
+		env := make(map[string]string, len(x.Env)+len(d.Env))
+		maps.Copy(env, x.Env)
+		maps.Copy(env, d.Env)
+		x.Env, x.UserEnv = env, userEnv(f, x.UserEnv, d.Env)
+	}
 }
 
 // CommandEnv returns the variables that are set for the session's commands: those that a user was the last to set. An

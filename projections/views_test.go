@@ -385,6 +385,22 @@ func TestSession(t *testing.T) {
 				"lastActivity": ms(5),
 			},
 		},
+		{
+			"a variable is taken away",
+			then(by(admin, &events.SessionUpdated{SessionID: "w", Env: map[string]string{"A": "1", "B": "2"}}),
+				by(admin, &events.SessionUpdated{
+					SessionID:  "w",
+					Env:        map[string]string{"C": "3"},
+					RemovedEnv: []string{"A"},
+				})),
+			want{"env": `{"B":"2","C":"3"}`},
+		},
+		{
+			"the last variable is taken away",
+			then(by(admin, &events.SessionUpdated{SessionID: "w", Env: map[string]string{"A": "1"}}),
+				by(admin, &events.SessionUpdated{SessionID: "w", RemovedEnv: []string{"A"}})),
+			want{"env": `{}`},
+		},
 		{"its own word that it is idle stays", then(by(worker, &events.SessionUpdated{
 			SessionID: "w",
 			Status:    new(events.SessionIdle),

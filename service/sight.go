@@ -232,11 +232,11 @@ func (s *sight) eventAsSeen(e *events.Event) *events.Event {
 		created.Env = nil
 		data.Created, hidden.Data = &created, &data
 	case *events.SessionUpdated:
-		if len(d.Env) == 0 || s.Caller.seesEnvOf(d.SessionID) {
+		if len(d.Env)+len(d.RemovedEnv) == 0 || s.Caller.seesEnvOf(d.SessionID) {
 			return e
 		}
 		data := *d
-		data.Env, hidden.Data = nil, &data
+		data.Env, data.RemovedEnv, hidden.Data = nil, nil, &data
 	case events.Mail:
 		if s.readsMailOf(d.MailFor()) {
 			return e
