@@ -223,6 +223,9 @@ func (x *MessageSession) afterEnd(
 	s *projections.State, receiver *projections.Session, c Call, what, why, or string,
 ) *Refusal {
 	next := "start a successor, and give it the message: `" + s.Successor(receiver) + "`"
+	if id := x.tookOver(s, receiver, c); id != "" {
+		next = "send it to a session at work on its task: `maestro session message " + id + " \"<text>\"`; or " + next
+	}
 	if c.By.Kind == ActorSession && !leads(s, c, c.By.Name, receiver) {
 		next = "ask the user with `" + spelled["report:needs-input"] + "`"
 	}
@@ -232,6 +235,23 @@ func (x *MessageSession) afterEnd(
 		Why:     why,
 		Next:    next + or,
 	}
+}
+
+// tookOver returns the session at work that has a task of an ended one, and to which the caller may write; "" if there
+// is none.
+func (*MessageSession) tookOver(s *projections.State, ended *projections.Session, c Call) string {
+	for _, task := range ended.TaskIDs[:min(len(ended.TaskIDs), belowNamed)] {
+		t := s.Task(task)
+		if t == nil {
+			continue
+		}
+		id := s.ActiveSession(t)
+		if other := s.Session(id); other != nil && other.Role == ended.Role &&
+			(c.By.Kind == ActorUser || leads(s, c, c.By.Name, other)) {
+			return id
+		}
+	}
+	return ""
 }
 
 func (x *MessageSession) from(e *events.Event, d *events.SessionMessaged) bool {

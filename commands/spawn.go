@@ -93,6 +93,12 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	if err := x.valid(); err != nil {
 		return nil, err
 	}
+	if dir := x.WorkingDirectory; fifthOn(c.Rules) && dir != "" && !isAbsolute(dir) {
+		refusal := invalid("/workingDirectory", "the working directory must be an absolute path, not '%s'",
+			safetext.Printable(dir))
+		refusal.Next = "name it from the root with --working-directory"
+		return nil, refusal
+	}
 	spawnedBy, err := x.spawner(s, c, p.ID)
 	if err != nil {
 		return nil, err

@@ -78,7 +78,8 @@ const (
 	thirdRules = "3"
 	// fourthRules has a command for the live views.
 	fourthRules = "4"
-	// fifthRules notifies orchestrators of what the user decides about the work that they lead.
+	// fifthRules notifies orchestrators of what the user decides about the work that they lead, and takes no relative
+	// working directory.
 	fifthRules = "5"
 )
 

@@ -171,3 +171,9 @@ func taskTaken(s *projections.State) func(string) bool {
 func sessionTaken(s *projections.State) func(string) bool {
 	return func(id string) bool { return s.SessionProject(id) != "" }
 }
+
+// isAbsolute reports whether a path is absolute on the machine of an agent, which may be any.
+func isAbsolute(path string) bool {
+	drive := len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
+	return strings.HasPrefix(path, "/") || drive || strings.HasPrefix(path, `\\`)
+}

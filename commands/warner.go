@@ -208,7 +208,7 @@ func (x *SpawnSession) Warnings(s *projections.State, data events.Data) (warning
 		return nil
 	}
 	if x.Like != nil {
-		warnings = notCopied(s, *x.Like, spawned.SessionID)
+		warnings = append(notCopied(s, *x.Like, spawned.SessionID), leftQueue(s, *x.Like, spawned)...)
 	}
 	if spawned.Queue != "" && spawned.Queue == spawned.SessionID && len(spawned.TaskIDs) == 0 {
 		warnings = append(warnings, Warning{
@@ -238,6 +238,23 @@ func (x *SpawnSession) Warnings(s *projections.State, data events.Data) (warning
 		}
 	}
 	return warnings
+}
+
+// leftQueue warns that a session with tasks of its own does not pull from the queue of the session that it is like.
+func leftQueue(s *projections.State, like string, spawned *events.SessionSpawned) []Warning {
+	other := s.SessionEver(like)
+	if other == nil || other.Strategy != events.StrategyQueue || spawned.Strategy == events.StrategyQueue {
+		return nil
+	}
+	warning := Warning{
+		Text: "session " + spawned.SessionID + " has tasks of its own, so it does not pull from a queue as session " +
+			like + " does",
+		Sessions: []string{spawned.SessionID},
+	}
+	if s.Queue(other.ProjectID, other.Queue) != nil && other.Queue != other.ID {
+		warning.Next = []string{"`maestro session spawn --like " + like + "` without --task-ids pulls from queue " + other.Queue}
+	}
+	return []Warning{warning}
 }
 
 // belowLooked bounds the tasks below one that are searched for sessions at work.

@@ -1118,6 +1118,16 @@ func TestSessionDecisions(t *testing.T) {
 			"VALIDATION_ERROR", "/env",
 		},
 		{
+			"spawn in a relative working directory", nil,
+			step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t1}"],"workingDirectory":"src"}`},
+			"VALIDATION_ERROR", "/workingDirectory",
+		},
+		{
+			"spawn in an absolute working directory", nil,
+			step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t1}"],"workingDirectory":"C:\\\\src"}`},
+			"session.spawned", `"workingDirectory":"C:`,
+		},
+		{
 			"take a variable away",
 			[]step{{"admin", "session:update", `{"sessionId":"{w}","env":{"A":"1"}}`}},
 			step{"admin", "session:update", `{"sessionId":"{w}","removeEnv":["A"]}`},

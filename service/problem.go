@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"maestro/commands"
@@ -217,6 +218,11 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 	}
 	p = p.Complete()
 	s.advise(c, p)
+	if p.Kind == KindNotFound && c != nil && c.past != nil {
+		p.Why = "it did not exist after event " + strconv.FormatUint(c.past.Sequence(), 10) +
+			": it was created later, was deleted before, or never existed"
+		p.Next = "name another moment"
+	}
 	return p
 }
 

@@ -62,7 +62,8 @@ func (a *Run) namedByEnvironment(ctx context.Context) error {
 // clearer adds to the server's error about a missing object what only the command line knows.
 func (a *Run) clearer(err error) error {
 	var said *client.Error
-	if a.isSession() || a.client == nil || !errors.As(err, &said) || said.Status != http.StatusNotFound {
+	if a.isSession() || a.client == nil || !errors.As(err, &said) || said.Status != http.StatusNotFound ||
+		a.moment != "" { // the server says what was missing then
 		return err
 	}
 	return a.sayWhoNamesProject(err)

@@ -187,9 +187,10 @@ func (c *sessionExec) onlyItself(session string, err error) error {
 	}
 	if said.Denied() == nil { // an orchestrator that did not spawn it
 		other := *said
-		other.Next = "run the command without `maestro session exec` only if it is to act as your session; to give " +
-			"the tasks of '" + session + "' to a session of yours, end it with `maestro session kill " + session +
-			"` and run `maestro session spawn --like " + session + " --task-ids <taskIds>`"
+		other.Next = "run the command without `maestro session exec` only if it is to act as your session; if a " +
+			"session of yours spawned it, end it with `maestro session kill " + session + "`, and give its tasks to " +
+			"a session of your own with `maestro session spawn --like " + session + " --task-ids <taskIds>`; " +
+			"otherwise ask the user with `maestro report needs-input \"<question>\"`"
 		return &other
 	}
 	return &failure.Error{
@@ -209,6 +210,10 @@ func (c *sessionExec) runsIn(ctx context.Context, beats *client.Client, session 
 		if directory, err = directoryOf(ctx, beats, session); err != nil {
 			return "", err
 		}
+		if directory != "" && !filepath.IsAbs(directory) { // relative to what, nobody says
+			return "", failure.Usage("The session's working directory %s is not an absolute path", Quoted(directory)).
+				WithNext("name the directory with --working-directory")
+		}
 	}
 	if directory == "" {
 		return "", nil
@@ -227,7 +232,8 @@ func (c *sessionExec) runsIn(ctx context.Context, beats *client.Client, session 
 	case err != nil:
 		return "", Unreadable(directory, err)
 	case !info.IsDir():
-		return "", failure.Usage("The working directory %s is not a directory", Quoted(directory)).WithNext(next)
+		return "", failure.Usage("The working directory %s is not a directory", Quoted(directory)).
+			WithNext("name another one with --working-directory")
 	}
 	return directory, nil
 }
