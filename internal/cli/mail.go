@@ -24,8 +24,18 @@ func awaitMail(ctx context.Context, a *Run, timeout time.Duration) error {
 		return err
 	}
 	var box wire.Mailbox
+	release := func() {}
+	defer func() { release() }()
 	over, err := inSlices(ctx, a, c, timeout, func(ctx context.Context, slice time.Duration) (done bool, err error) {
-		box, err = c.AwaitMail(ctx, a.sessionID(), slice)
+		if box, err = c.AwaitMail(ctx, a.sessionID(), slice); err != nil || len(box.Mail) == 0 {
+			return false, err
+		}
+		release = a.lockMail(ctx)
+		box, err = c.Mail(ctx, a.sessionID()) // another command may have shown it meanwhile
+		if err != nil || len(box.Mail) == 0 {
+			release()
+			release = func() {}
+		}
 		return len(box.Mail) > 0, err
 	})
 	switch {
@@ -70,6 +80,7 @@ func (a *Run) showMail(ctx context.Context) {
 	if err != nil {
 		return // the next command retries
 	}
+	defer a.lockMail(ctx)()
 	box, err := c.Mail(ctx, a.sessionID())
 	if err != nil {
 		return
@@ -124,6 +135,23 @@ func writerOf(source, name string) string {
 	}
 	user, _ := wire.UserOfSource(source)
 	return "user " + user
+}
+
+// lockMail waits until no other command on this machine shows the session its mail, so that each piece is shown once.
+// Without a home, or after a while, the mail is shown all the same: better twice than never.
+func (a *Run) lockMail(ctx context.Context) (release func()) {
+	h := a.openHome()
+	if h == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithTimeout(ctx, mailWithin/2)
+	defer cancel()
+	unlock, err := h.LockMail(ctx, a.sessionID())
+	if err != nil {
+		_ = h.Close()
+		return func() {}
+	}
+	return func() { unlock(); _ = h.Close() }
 }
 
 // shown acknowledges shown mail to the server.
