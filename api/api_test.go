@@ -282,7 +282,9 @@ type reply struct {
 	*testing.T
 	status int
 	header http.Header
-	body   []byte
+	// trailer came after the body.
+	trailer http.Header
+	body    []byte
 }
 
 // send makes a request; token "" sends none, header pairs follow.
@@ -324,7 +326,7 @@ func (w *world) send(method, path, token, body string, header ...string) reply {
 	if err != nil {
 		w.Fatalf("%s %s: %v", method, path, err)
 	}
-	return reply{w.T, resp.StatusCode, resp.Header, answer}
+	return reply{w.T, resp.StatusCode, resp.Header, resp.Trailer, answer}
 }
 
 // object reads the reply as a JSON object.

@@ -139,6 +139,19 @@ func TestEnvironmentVisibility(t *testing.T) {
 			}
 		}
 	}
+	// The context of a spawn is for the same readers, besides those of the manifest.
+	given, _ := w.session(adminToken, project, task, `,"context":{"note":"c0ntext-marker"}`)
+	for _, who := range []string{"sibling", "orchestrator", "reader"} {
+		for _, path := range []string{"/api/sessions/" + given, "/api/sessions", "/api/live?after=0&follow=false"} {
+			if r := w.send(http.MethodGet, path, tokens[who], ""); strings.Contains(string(r.body), "c0ntext-marker") {
+				t.Errorf("%s reads the context at %s: %s", who, path, r.body)
+			}
+		}
+	}
+	r := w.send(http.MethodGet, "/api/sessions/"+given, adminToken, "")
+	if !strings.Contains(string(r.body), "c0ntext-marker") {
+		t.Errorf("the user does not read the context: %s", r.body)
+	}
 	for _, who := range []string{"admin", "auditor", "itself", "the other"} {
 		if shown[who] == 0 {
 			t.Errorf("%s cannot read the environment", who)

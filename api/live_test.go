@@ -278,6 +278,11 @@ func TestLiveShowsWhatItsReaderMaySee(t *testing.T) {
 	foreign := w.task(other)
 	w.send(http.MethodGet, "/api/live", worker, "").refused(403, "NOT_ALLOWED", "Command 'watch'")
 	w.send(http.MethodGet, "/api/live?project="+other, lead, "").refused(403, "NOT_ALLOWED", "")
+	outside, _ := w.session(adminToken, other, foreign, ``)
+	for _, filter := range []string{"session=" + outside, "task=" + foreign} {
+		w.send(http.MethodGet, "/api/live?"+filter, lead, "").refused(403, "NOT_ALLOWED", "")
+	}
+	w.send(http.MethodGet, "/api/live?session=nobody", lead, "").is(404)
 	w.send(http.MethodGet, "/api/live", "", "").is(401)
 
 	s := w.live(lead, wire.LiveFilter{})

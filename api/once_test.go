@@ -36,7 +36,7 @@ func (w *world) sendHeader(method, path, body string, header http.Header) reply 
 	if err != nil {
 		w.Fatal(err)
 	}
-	return reply{w.T, answer.StatusCode, answer.Header, said}
+	return reply{w.T, answer.StatusCode, answer.Header, answer.Trailer, said}
 }
 
 // A request may have each header and each query parameter only once, because a second value would not be checked. A

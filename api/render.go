@@ -11,6 +11,7 @@ import (
 
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // Answers are rendered as they are written: at most sendEvery and one item of a list are in memory at a time. What is
@@ -263,8 +264,12 @@ func (w *response) begin() {
 	}
 }
 
-// marshal writes the body of a route's answer.
-func (s *server) marshal(to http.ResponseWriter, v any) {
+// errMixed says that the parts of an answer are from several moments, and that nothing of it was sent.
+var errMixed = errors.New("api: the answer mixes several moments")
+
+// marshal writes the body of a route's answer. With again, it reports an answer that mixes several moments, if nothing
+// of it was sent yet, and does not write it.
+func (s *server) marshal(to http.ResponseWriter, v any, again bool) (mixed bool) {
 	w, ok := to.(*response)
 	if !ok {
 		encoder := json.NewEncoder(to)
@@ -272,15 +277,18 @@ func (s *server) marshal(to http.ResponseWriter, v any) {
 		if err := encoder.Encode(v); err != nil {
 			s.Logger.Debug("a client went away before its answer", "why", err)
 		}
-		return
+		return false
 	}
 	v, err := w.page(v)
 	if err == nil {
-		err = w.render(v)
+		err = w.render(v, again)
 	}
 	var unsent *unsentError
 	switch {
 	case err == nil:
+	case errors.Is(err, errMixed):
+		delete(w.Header(), wire.HeaderNext)
+		return true
 	case errors.As(err, &unsent):
 		w.server.Logger.Debug("a client did not take its answer", "why", err)
 	case w.begun:
@@ -289,10 +297,12 @@ func (s *server) marshal(to http.ResponseWriter, v any) {
 		w.status = 0
 		w.server.fail(w, w.request, err)
 	}
+	return false
 }
 
-// render writes a value within the budgets. Once the first part is written, the budgets only count.
-func (w *response) render(v any) error {
+// render writes a value within the budgets. Once the first part is written, the budgets only count. With again, it
+// fails with errMixed instead of sending a short answer that mixes several moments.
+func (w *response) render(v any, again bool) error {
 	memory := memoryOf(v)
 	list := memory > 0
 	e := w.server.encoders.get(list)
@@ -321,11 +331,26 @@ func (w *response) render(v any) error {
 		return err
 	}
 	e.buffer.WriteByte('\n')
+	if until, several := w.call.ReadUntil(); several && w.request.Method == http.MethodGet {
+		if again && !w.begun {
+			return errMixed
+		}
+		w.until(until)
+	}
 	if err := e.sendAll(); err != nil {
 		return err
 	}
 	w.server.encoders.put(list, e)
 	return nil
+}
+
+// until says up to which sequence parts of the answer may be newer: in a header, or in a trailer of what has begun.
+func (w *response) until(sequence uint64) {
+	name := wire.HeaderUntil
+	if w.begun {
+		name = http.TrailerPrefix + name
+	}
+	w.Header()[name] = []string{sequenceText(sequence)}
 }
 
 // hold counts bytes of the answer. A completed change is always answered.

@@ -125,7 +125,7 @@ func (w *world) slowly(method, path, token, body string) (finish func() reply) {
 		defer func() { _ = resp.Body.Close() }()
 		answer, _ := io.ReadAll(resp.Body)
 		_ = reader.Close() // an early answer leaves the body unread
-		answered <- reply{w.T, resp.StatusCode, resp.Header, answer}
+		answered <- reply{w.T, resp.StatusCode, resp.Header, resp.Trailer, answer}
 	}()
 	synctest.Wait()
 	return func() reply {

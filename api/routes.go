@@ -36,9 +36,9 @@ func (s *server) mount() route.Server {
 		Mux:     s.mux,
 		Table:   &s.table,
 		Caller:  func(ctx context.Context) *service.Caller { return callOf(ctx).Caller },
-		Show: func(w http.ResponseWriter, status int, body any) {
+		Show: func(w http.ResponseWriter, status int, body any, again bool) (mixed bool) {
 			w.WriteHeader(status)
-			s.marshal(w, body)
+			return s.marshal(w, body, again)
 		},
 		Refuse: func(w http.ResponseWriter, r *http.Request, err error) {
 			p := s.problemAt(callOf(r.Context()), err)
@@ -46,7 +46,7 @@ func (s *server) mount() route.Server {
 			header["Content-Type"] = s.jsonType
 			maps.Copy(header, p.headers)
 			w.WriteHeader(p.status)
-			s.marshal(w, p)
+			s.marshal(w, p, false)
 		},
 		Queries: s.queries,
 	}

@@ -252,7 +252,10 @@ func leftQueue(s *projections.State, like string, spawned *events.SessionSpawned
 		Sessions: []string{spawned.SessionID},
 	}
 	if s.Queue(other.ProjectID, other.Queue) != nil && other.Queue != other.ID {
-		warning.Next = []string{"`maestro session spawn --like " + like + "` without --task-ids pulls from queue " + other.Queue}
+		warning.Next = []string{
+			"`maestro session spawn --like " + like + "`, without --task-ids, spawns one that pulls from queue " +
+				other.Queue,
+		}
 	}
 	return []Warning{warning}
 }

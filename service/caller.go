@@ -49,6 +49,9 @@ type Caller struct {
 	delivered bool
 	// past is the state that it reads; nil for the present one.
 	past *engine.Past
+	// first and last are the moments of the states that its read saw; looked says that it saw one.
+	first, last uint64
+	looked      bool
 	// then is the time at which it reads the past state.
 	then time.Time
 	// admission is the call's use of its limits; nil until it is admitted.
@@ -88,4 +91,24 @@ func (c *Caller) OtherIdentity(session string) error {
 		Why:     "the credential alone identifies the caller",
 		Next:    "use the credential of " + named + ", or name nobody",
 	}
+}
+
+// BeginRead forgets which states the caller saw: it begins to read.
+func (c *Caller) BeginRead() { c.first, c.last, c.looked = 0, 0, false }
+
+// saw notes that the caller reads the state after an event.
+func (c *Caller) saw(sequence uint64) {
+	if !c.looked {
+		c.first, c.looked = sequence, true
+	}
+	c.last = sequence
+}
+
+// ReadUntil returns the sequence of the newest state that the caller saw since it began to read, and whether it saw
+// several: its answer may mix them.
+func (c *Caller) ReadUntil() (sequence uint64, several bool) {
+	if c == nil { // a stranger reads nothing
+		return 0, false
+	}
+	return c.last, c.first != c.last
 }

@@ -29,6 +29,7 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 	steps, err := read(ctx, func(state *projections.State) error {
 		v := s.At(state, c)
 		v.ctx, v.past = ctx, c.past != nil
+		c.saw(v.Head().Sequence)
 		return see(v)
 	})
 	c.chargeSteps(steps)

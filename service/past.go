@@ -117,7 +117,28 @@ func (s *Service) LookBack(ctx context.Context, c *Caller, moment string) error 
 	if c.then = at; at.IsZero() {
 		c.then = c.past.At()
 	}
-	return nil
+	return s.existedThen(c)
+}
+
+// existedThen refuses a session that looks back to a moment before it existed: it had no permissions then.
+func (s *Service) existedThen(c *Caller) error {
+	if c.By.Kind != commands.ActorSession {
+		return nil
+	}
+	existed, since := false, int64(0)
+	c.past.View(func(state *projections.State) { existed = state.SessionEver(c.By.Name) != nil })
+	if existed {
+		return nil
+	}
+	s.Handler.View(func(state *projections.State) {
+		if x := state.SessionEver(c.By.Name); x != nil {
+			since = x.StartedAt
+		}
+	})
+	refusal := Invalid("/at", "Session '%s' did not exist yet after event %d", c.By.Name, c.past.Sequence())
+	refusal.Why = "a session reads only moments since it was created"
+	refusal.Next = "name a moment from " + time.UnixMilli(since).UTC().Format("2006-01-02T15:04:05.000Z") + " on"
+	return refusal
 }
 
 // waitsInPast refuses to wait for what was.
@@ -212,12 +233,8 @@ func (v View) now() time.Time {
 
 // permitPresent checks a permission in the present state, for a caller that reads a past one.
 func (v View) permitPresent(row, project string) (err error) {
-	by := v.Caller.By
-	if by.Kind == commands.ActorUser {
-		project = "" // it may be gone
-	}
 	v.Service.Handler.View(func(present *projections.State) {
-		err = commands.Permit(present, commands.CurrentRules(), by, row, project)
+		err = commands.Permit(present, commands.CurrentRules(), v.Caller.By, row, project)
 	})
 	return err
 }

@@ -36,7 +36,7 @@ func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error
 	if command == "" {
 		command = c.Operation()
 	}
-	if failed := s.Denials.Record(ctx, c.By, c.Root, command, refusal, s.Head()); failed != nil {
+	if failed := s.Denials.Record(ctx, c.By, c.Root, command, refusal, s.HeadFor(c)); failed != nil {
 		return failed
 	}
 	refusal.Recorded = true

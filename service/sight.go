@@ -166,8 +166,8 @@ func (s *sight) about(c *engine.Commit) bool {
 	})
 }
 
-// asSeen removes a session's environment for callers that may not see it, and what was written to a session for
-// callers that do not read its mail.
+// asSeen removes a session's environment and its context for callers that may not see them, and what was written to a
+// session for callers that do not read its mail.
 func (s *sight) asSeen(change projections.Change) projections.Change {
 	hide := func(value any) any {
 		switch x := value.(type) {
@@ -196,14 +196,15 @@ func (s *sight) asSeen(change projections.Change) projections.Change {
 
 // sessionShown is asSeen for a session.
 func (s *sight) sessionShown(x *projections.Session) *projections.Session {
-	env, mail := len(x.Env) > 0 && !s.Caller.SeesEnv(x), len(x.Mail) > 0 && !s.Caller.readsMail(x)
+	env := len(x.Env)+len(x.Context) > 0 && !s.Caller.SeesEnv(x)
+	mail := len(x.Mail) > 0 && !s.Caller.readsMail(x)
 	if !env && !mail {
 		return x
 	}
 	hidden := *x
 	if env {
 		fields := *x.SessionFields
-		fields.Env, fields.UserEnv = nil, nil
+		fields.Env, fields.UserEnv, fields.Context = nil, nil, nil
 		hidden.SessionFields = &fields
 	}
 	if mail {
@@ -224,6 +225,12 @@ func (s *sight) readsMailOf(session string) bool {
 func (s *sight) eventAsSeen(e *events.Event) *events.Event {
 	hidden := *e
 	switch d := e.Data.(type) {
+	case *events.SessionSpawned:
+		if len(d.Context) == 0 || s.Caller.seesEnvOf(d.SessionID) {
+			return e
+		}
+		data := *d
+		data.Context, hidden.Data = nil, &data
 	case *events.SessionRegistered:
 		if d.Created == nil || len(d.Created.Env) == 0 || s.Caller.seesEnvOf(d.SessionID) {
 			return e

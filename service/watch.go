@@ -140,7 +140,8 @@ func tooManyReplays(err error) *Problem {
 func (s *Service) mayWatch(c *Caller, filter WatchFilter) (err error) {
 	s.Handler.View(func(state *projections.State) {
 		v := s.At(state, c)
-		err = cmp.Or(v.permitWatch(filter.Project), v.namedSession(filter.Session), v.namedTask(filter.Task))
+		err = cmp.Or(v.permitWatch(filter.Project), v.namedSession(filter.Session), v.namedTask(filter.Task),
+			v.permitWatchOf(filter))
 	})
 	return err
 }
@@ -159,6 +160,19 @@ func (v View) permitWatch(project string) error {
 		return NotFound("Project", project)
 	}
 	return v.Permit(watchRow, project)
+}
+
+// permitWatchOf permits to watch the session and the task of a filter.
+func (v View) permitWatchOf(filter WatchFilter) error {
+	for _, project := range []string{v.SessionProject(filter.Session), v.TaskProject(filter.Task)} {
+		if project == "" {
+			continue
+		}
+		if err := v.Permit(watchRow, project); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Position returns the position up to which everything was returned, including what the filter dropped.

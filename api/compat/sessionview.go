@@ -93,7 +93,14 @@ func (s *compat) body(x service.ShownSession, c *service.Caller, limit int) Sess
 	view := x.SeenBy(c)
 	view.Strategy = strategyFor(c, x.Session)
 	if x.Session.Spawned {
-		view.Metadata, view.Env = s.spawnedExtras(x.Session, view.Strategy, view.Env, c.ServerURL())
+		spawned := x.Session
+		if !c.SeesEnv(spawned) { // its context is for the same readers
+			fields := *spawned.SessionFields
+			fields.Context = nil
+			hidden := *spawned
+			hidden.SessionFields, spawned = &fields, &hidden
+		}
+		view.Metadata, view.Env = s.spawnedExtras(spawned, view.Strategy, view.Env, c.ServerURL())
 	}
 	return SessionBody{
 		SessionHead: SessionHead{Session: view, Hostname: s.Hostname, Platform: s.Platform},

@@ -25,8 +25,9 @@ type Server struct {
 	Table *Table
 	// Caller returns who asks.
 	Caller func(ctx context.Context) *service.Caller
-	// Show writes the status and body of an answer, and Refuse answers with an error.
-	Show   func(w http.ResponseWriter, status int, body any)
+	// Show writes the status and body of an answer, and Refuse answers with an error. An answer that is again to be
+	// made if it mixes several moments is not written then: Show returns true.
+	Show   func(w http.ResponseWriter, status int, body any, again bool) (mixed bool)
 	Refuse func(w http.ResponseWriter, r *http.Request, err error)
 	// Queries receives the query of each read, by its pattern on the mux.
 	Queries map[string]service.Query
@@ -74,6 +75,25 @@ type Answer[T any] struct {
 
 // Register adds a route to the server.
 func Register[I, T any](s Server, r Route, answer func(ctx context.Context, in *I) (Answer[T], error)) {
+	register(s, r, nil, answer, 1)
+}
+
+// readTries is how often a read is tried until all parts of its answer are from one moment. Others write meanwhile.
+const readTries = 5
+
+// read adds a read of the state. before runs once, before the first try; nil for nothing.
+func read[I, T any](
+	s Server, r Route, before func(ctx context.Context, in *I) error,
+	answer func(ctx context.Context, in *I) (Answer[T], error),
+) {
+	r.Method = http.MethodGet
+	register(s, r, before, answer, readTries)
+}
+
+func register[I, T any](
+	s Server, r Route, before func(ctx context.Context, in *I) error,
+	answer func(ctx context.Context, in *I) (Answer[T], error), tries int,
+) {
 	params := paramsOf(reflect.TypeFor[I]())
 	pattern, status := r.Method+" "+r.Path, cmp.Or(r.Status, http.StatusOK)
 	documented := params
@@ -87,15 +107,28 @@ func Register[I, T any](s Server, r Route, answer func(ctx context.Context, in *
 	s.Mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
 		var in I
 		bind(reflect.ValueOf(&in).Elem(), params, req)
-		out, err := answer(req.Context(), &in)
-		if err != nil {
-			s.Refuse(w, req, err)
-			return
+		if before != nil {
+			if err := before(req.Context(), &in); err != nil {
+				s.Refuse(w, req, err)
+				return
+			}
 		}
-		header := w.Header()
-		header["Content-Type"] = contentType
-		header[wire.HeaderSequence] = []string{strconv.FormatUint(out.Sequence, 10)}
-		s.Show(w, status, out.Body)
+		for try := 1; ; try++ {
+			if tries > 1 {
+				s.Caller(req.Context()).BeginRead()
+			}
+			out, err := answer(req.Context(), &in)
+			if err != nil {
+				s.Refuse(w, req, err)
+				return
+			}
+			header := w.Header()
+			header["Content-Type"] = contentType
+			header[wire.HeaderSequence] = []string{strconv.FormatUint(out.Sequence, 10)}
+			if mixed := s.Show(w, status, out.Body, try < tries); !mixed {
+				return
+			}
+		}
 	})
 }
 
@@ -118,8 +151,7 @@ func Read[I, T any](s Server, r Route, see func(v service.View, in *I) (T, error
 // ReadThen is Read for a long view: the function that see returns runs after the state is released, on values that do
 // not change.
 func ReadThen[I, T any](s Server, r Route, see func(v service.View, in *I) (func() T, error)) {
-	r.Method = http.MethodGet
-	Register(s, r, func(ctx context.Context, in *I) (Answer[T], error) {
+	read(s, r, nil, func(ctx context.Context, in *I) (Answer[T], error) {
 		var out Answer[T]
 		var finish func() T
 		err := s.Service.Look(ctx, s.Caller(ctx), func(v service.View) (err error) {
@@ -136,8 +168,7 @@ func ReadThen[I, T any](s Server, r Route, see func(v service.View, in *I) (func
 
 // ReadParts is ReadThen for an answer with parts that are created while it is written.
 func ReadParts[I, T any](s Server, r Route, see func(v service.View, in *I) (func() (T, error), error)) {
-	r.Method = http.MethodGet
-	Register(s, r, func(ctx context.Context, in *I) (Answer[T], error) {
+	read(s, r, nil, func(ctx context.Context, in *I) (Answer[T], error) {
 		var out Answer[T]
 		var finish func() (T, error)
 		err := s.Service.Look(ctx, s.Caller(ctx), func(v service.View) (err error) {
@@ -162,14 +193,11 @@ func ReadAfter[I, T any](
 	before func(ctx context.Context, c *service.Caller, in *I) error,
 	see func(v service.View, in *I) (T, error),
 ) {
-	r.Method = http.MethodGet
-	Register(s, r, func(ctx context.Context, in *I) (Answer[T], error) {
-		c := s.Caller(ctx)
+	read(s, r, func(ctx context.Context, in *I) error {
+		return before(ctx, s.Caller(ctx), in)
+	}, func(ctx context.Context, in *I) (Answer[T], error) {
 		var out Answer[T]
-		if err := before(ctx, c, in); err != nil {
-			return out, err
-		}
-		err := s.Service.Look(ctx, c, func(v service.View) (err error) {
+		err := s.Service.Look(ctx, s.Caller(ctx), func(v service.View) (err error) {
 			out.Sequence = v.Head().Sequence
 			out.Body, err = see(v, in)
 			return err

@@ -19,6 +19,7 @@ import (
 	"maestro/api/export"
 	"maestro/bus"
 	"maestro/events"
+	"maestro/commands"
 	"maestro/internal/cli"
 	"maestro/internal/home"
 	"maestro/internal/salvage"
@@ -188,7 +189,9 @@ func newerEvent(t *testing.T, dir string, change func(body string) string) {
 // names.
 func TestLogOfANewerMaestro(t *testing.T) {
 	for what, change := range map[string]func(string) string{
-		"rules 99": func(body string) string { return strings.Replace(body, `"rules":"4"`, `"rules":"99"`, 1) },
+		"rules 99": func(body string) string {
+			return strings.Replace(body, `"rules":"`+commands.RulesVersion+`"`, `"rules":"99"`, 1)
+		},
 		"maestro.project.admired.v1": func(body string) string {
 			return strings.ReplaceAll(body, "maestro.project.created.v1", "maestro.project.admired.v1")
 		},

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -193,6 +194,13 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 // inboxLines is how many lines of an item's words are shown: nobody should have to decide on a part of a question.
 const inboxLines = 20
 
+const (
+	// inboxIndent stands before each line of an item but the first.
+	inboxIndent = "             "
+	// quote marks the lines of a text that may be somebody's.
+	quote = "| "
+)
+
 // showInbox prints each item: what it is, in whose words, and what to do.
 func showInbox(a *Run, items []wire.InboxItem) {
 	mixed := several(items, func(x wire.InboxItem) string { return x.ProjectID })
@@ -225,15 +233,16 @@ func showInbox(a *Run, items []wire.InboxItem) {
 		if mixed {
 			in = ", in " + item.ProjectID
 		}
-		a.Print("%-11s  %s  (waits %s%s%s)\n", item.Kind, about, waited(item.Waited), holdsUp, in)
-		for _, line := range wrapped(item.Message, a.lineWidth()-len("unconfirmed  "), inboxLines) {
-			a.Print("             %s\n", line)
+		a.hanging(fmt.Sprintf("%-11s  ", item.Kind), about+"  (waits "+waited(item.Waited)+holdsUp+in+")")
+		// a text of a session must not look like a step of Maestro's own
+		for _, line := range wrapped(item.Message, a.lineWidth()-len(inboxIndent+quote), inboxLines) {
+			a.Print("%s%s%s\n", inboxIndent, quote, line)
 		}
 		if len(item.Options) > 0 {
-			a.Print("             options: %s\n", safetext.OneLine(strings.Join(item.Options, " · ")))
+			a.hanging(inboxIndent+quote, "options: "+strings.Join(item.Options, " · "))
 		}
 		for _, next := range item.Next {
-			a.Print("             → %s\n", next)
+			a.Print("%s→ %s\n", inboxIndent, next)
 		}
 	}
 }

@@ -125,7 +125,7 @@ func TestFieldsFitTheTerminal(t *testing.T) {
 	var words []string
 	for line := range strings.Lines(out.String()) {
 		if displaywidth.String(strings.TrimSuffix(line, "\n")) > 60 || !strings.HasPrefix(line[2:], "May        ") &&
-			!strings.HasPrefix(line, strings.Repeat(" ", fieldIndent)) {
+			!strings.HasPrefix(line, strings.Repeat(" ", len("  May        "))) {
 			t.Errorf("a line is %q", line)
 		}
 		words = append(words, strings.Fields(strings.TrimPrefix(line, "  May"))...)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -215,54 +216,17 @@ func statement(said *wire.Statement) string {
 	return Prefixed(": ", said.Text)
 }
 
-// Field prints a named value, if there is one.
-func (p *Printer) Field(name, value string) {
-	if value != "" {
-		p.Print("  %-10s %s\n", name, safetext.OneLine(value))
-	}
-}
-
-// fieldIndent is the width before the value of a field.
-const fieldIndent = 13
-
-// Field is the Printer's, and wraps the value on a terminal.
-func (a *Run) Field(name, value string) {
-	screen := a.onScreen()
-	if screen == nil {
-		a.Printer.Field(name, value)
-		return
-	}
-	for i, line := range wrapped(safetext.OneLine(value), max(screen.Width-fieldIndent, wrapAtLeast), len(value)+1) {
-		if i > 0 {
-			name = ""
-		}
-		a.Print("  %-10s %s\n", name, line)
-	}
-}
-
-// block prints a named text of several lines, if there is one.
-func (p *Printer) block(name, text string) {
-	if text != "" {
-		p.Print("  %s:\n    %s\n", name, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    "))
-	}
-}
-
 // timeline prints entries of a timeline.
-func (p *Printer) timeline(entries []wire.Entry) {
+func (a *Run) timeline(entries []wire.Entry) {
 	for _, e := range entries {
-		words := entryWords(e)
 		said := ""
 		if e.OccurredAt != 0 {
 			said = " (said at " + Instant(e.OccurredAt) + ")"
 		}
-		p.Print(
-			"  %d  %s  %s  %s%s%s\n",
-			e.Sequence,
-			Instant(e.Timestamp),
-			withName(Who(e.Source), e.SourceName),
-			entryType(e),
-			Prefixed(": ", safetext.OneLine(words)),
-			said,
+		a.hanging(
+			fmt.Sprintf("  %d  %s  ", e.Sequence, Instant(e.Timestamp)),
+			withName(Who(e.Source), e.SourceName)+"  "+entryType(e)+
+				Prefixed(": ", safetext.OneLine(entryWords(e)))+said,
 		)
 	}
 }

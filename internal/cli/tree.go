@@ -128,7 +128,7 @@ func TreeLine(t wire.Task) string {
 // DrawTrees draws trees with a line for each task.
 func DrawTrees(a *Run, trees []wire.TaskTree, line func(wire.Task) string) {
 	for _, tree := range trees {
-		a.Print("%s\n", safetext.OneLine(line(tree.TaskView)))
+		a.hanging("", line(tree.TaskView))
 		drawBelow(a, tree, "", line)
 	}
 }
@@ -142,7 +142,7 @@ func drawBelow(a *Run, tree wire.TaskTree, indent string, line func(wire.Task) s
 		if i == len(tree.Children)-1 {
 			branch, below = "└─ ", "   "
 		}
-		a.Print("%s%s%s\n", indent, branch, safetext.OneLine(line(child.TaskView)))
+		a.hanging(indent+branch, line(child.TaskView))
 		drawBelow(a, child, indent+below, line)
 	}
 }

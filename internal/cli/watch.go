@@ -16,7 +16,6 @@ import (
 	"maestro/api/client"
 	"maestro/events"
 	"maestro/internal/failure"
-	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -184,7 +183,7 @@ func (c *watch) showFrame(frame wire.LiveFrame) error {
 	}
 	// one line for each event: a text with line breaks must not look like other events
 	what := WhoNamed(event.Source, c.names) + "  " + MentionIn(event.Data.Describe(), c.names)
-	c.Print("%s  %s  %s\n", strconv.FormatUint(frame.Seq, 10), at, safetext.OneLine(what))
+	c.hanging(strconv.FormatUint(frame.Seq, 10)+"  "+at+"  ", what)
 	return c.broken
 }
 

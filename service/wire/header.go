@@ -18,6 +18,9 @@ const (
 const (
 	// HeaderSequence has the sequence at which the answer was read, or that of the written event.
 	HeaderSequence = "Maestro-Sequence"
+	// HeaderUntil has the sequence up to which parts of an answer may be newer, if it was made while others wrote. An
+	// answer that is sent in parts has it as a trailer.
+	HeaderUntil = "Maestro-Sequence-Until"
 	// HeaderRetried says that an earlier attempt with the same key created the event.
 	HeaderRetried = "Maestro-Retried"
 	// HeaderNext has the cursor of the next page of a list, if there is one.

@@ -21,6 +21,7 @@ var walked = []string{"ContainsFunc", "DeleteFunc", "IndexFunc", "WalkOn", "walk
 // nestedSearches are the searches within a walk that are allowed, by file and function, and what bounds them.
 var nestedSearches = map[string]string{
 	"commands/alternatives.go Alternative Contains":  "the rows of the table",
+	"commands/form.go textsOf Index":                 "the fields of a command",
 	"commands/graph.go joins Contains":               "counted; `task-sessions` and `ids`",
 	"commands/input.go validOptions Contains":        "`options`",
 	"commands/notice.go forTask Contains":            "counted; `session-tasks`",

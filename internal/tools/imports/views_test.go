@@ -34,7 +34,7 @@ var boundedUses = []string{
 // boundedQueries are the methods of a service.View that are bounded as well: permission checks, which search at most
 // the lists of one task (`task-queues`) and of its session (`session-tasks`).
 var boundedQueries = []string{
-	"Permit", "PermitSession", "PermitTask", "SessionQueue", "Shown", "maySeeQuestion", "permitWatch",
+	"Permit", "PermitSession", "PermitTask", "SessionQueue", "Shown", "maySeeQuestion", "permitWatch", "permitWatchOf",
 	// The dependencies of one task (`dependencies`), and some of their results.
 	"workOf",
 	// The newest sessions of one task.
