@@ -222,7 +222,13 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 func (x *MessageSession) afterEnd(
 	s *projections.State, receiver *projections.Session, c Call, what, why, or string,
 ) *Refusal {
-	next := "start a successor, and give it the message: `" + s.Successor(receiver) + "`"
+	successor, works := s.SuccessorFor(receiver)
+	next := "start a successor, and give it the message: `" + successor + "`"
+	if task := blockedOf(s, receiver); !works && task != "" {
+		next = "unblock its task with `maestro task reopen " + task +
+			"`; then start a successor, and give it the message: `" +
+			strings.Replace(successor, "<taskId>", task, 1) + "`"
+	}
 	if id := x.tookOver(s, receiver, c); id != "" {
 		next = "send it to a session at work on its task: `maestro session message " + id + " \"<text>\"`; or " + next
 	}
@@ -235,6 +241,16 @@ func (x *MessageSession) afterEnd(
 		Why:     why,
 		Next:    next + or,
 	}
+}
+
+// blockedOf returns a blocked task of a session, "" if there is none. Of many tasks it examines only the first.
+func blockedOf(s *projections.State, x *projections.Session) string {
+	for _, task := range x.TaskIDs[:min(len(x.TaskIDs), belowNamed)] {
+		if t := s.Task(task); t != nil && t.Status == events.TaskBlocked {
+			return task
+		}
+	}
+	return ""
 }
 
 // tookOver returns the session at work that has a task of an ended one, and to which the caller may write; "" if there

@@ -413,7 +413,7 @@ func notTold(s *projections.State, task string) []Warning {
 	if id == "" {
 		id = s.TreeWorkerAbove(t)
 	}
-	if x := s.Session(id); x == nil || x.Role != events.RoleWorker {
+	if s.Session(id) == nil {
 		return nil
 	}
 	return []Warning{{
@@ -421,6 +421,7 @@ func notTold(s *projections.State, task string) []Warning {
 		Next:     []string{"tell it with `maestro session message " + id + " \"…\" --about " + t.ID + "`"},
 		Tasks:    []string{t.ID},
 		Sessions: []string{id},
+		Except:   id,
 	}}
 }
 

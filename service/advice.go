@@ -184,7 +184,7 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 		case may(ask):
 			steps = []string{ask}
 		default:
-			steps = []string{"ask whoever spawned this session"}
+			steps = []string{"ask the user, or whoever spawned this session"}
 		}
 		items[i].Next = steps
 	}
@@ -231,5 +231,5 @@ func (s *Service) whomToAsk(c *Caller) string {
 	case s.Permit(c, "report:needs-input", c.By.Project) == nil:
 		return "ask with `" + commands.LineOf("report:needs-input") + "`"
 	}
-	return "ask whoever spawned this session"
+	return "ask the user, or whoever spawned this session"
 }

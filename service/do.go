@@ -201,6 +201,9 @@ func (s *Service) decide(
 	if a.IfFinished && endsItself(c, command) {
 		request.If = onlyRead(c.By.Name)
 	}
+	if confirmed, ok := command.(*commands.CompleteTask); ok && c.By.Kind == commands.ActorSession && c.Program {
+		request.If = onlyReadAbout(c.By.Name, confirmed.TaskID)
+	}
 	if skip, ok := command.(*commands.SkipItem); ok {
 		err := s.work(ctx, c, func(v View) error {
 			if request.Known(v.State) { // a retry gets its answer
@@ -220,8 +223,11 @@ func (s *Service) decide(
 	} else {
 		done.Answer, err = s.execute(ctx, c, request, a.DryRun)
 	}
-	if errors.Is(err, errUnread) {
+	switch {
+	case errors.Is(err, errUnread):
 		err = cmp.Or(s.ifFinished(ctx, c, command, a.Options), unreadThen())
+	case errors.Is(err, errUnreadAbout):
+		err = unreadAbout()
 	}
 	c.admission.unused(done.Answer, err)
 	if over := s.endedSince(c, err); over != nil {

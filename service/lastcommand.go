@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"maestro/commands"
 	"maestro/events"
@@ -36,7 +37,7 @@ func (s *Service) ifFinished(ctx context.Context, c *Caller, command commands.Co
 		if x == nil || !x.Active() {
 			return nil // it has ended or said that it is done: a retry gets its answer
 		}
-		return v.leftToDo(x)
+		return v.leftToDo(x, command)
 	})
 }
 
@@ -54,6 +55,36 @@ func onlyRead(session string) func(*projections.State) error {
 	}
 }
 
+// errUnreadAbout refuses the completion of a task because its session has not read what was said about it.
+var errUnreadAbout = errors.New("the session has unread mail about the task")
+
+// onlyReadAbout refuses to complete a task for a session that has unread mail about it, such as the reason for which
+// the user reopened it. The command line shows the mail with the refusal.
+func onlyReadAbout(session, task string) func(*projections.State) error {
+	return func(state *projections.State) error {
+		x := state.Session(session)
+		if x == nil {
+			return nil
+		}
+		state.Worked(len(x.Mail))
+		if slices.ContainsFunc(x.Mail, func(m projections.Message) bool { return m.About == task }) {
+			return errUnreadAbout
+		}
+		return nil
+	}
+}
+
+func unreadAbout() error {
+	unread := &Problem{
+		Kind:    KindConflict,
+		Code:    string(commands.CodeConflict),
+		Message: "The task was not completed: you have unread mail about it",
+		Why:     "somebody may have decided otherwise",
+		Next:    "read your mail, and complete the task only if that is still right",
+	}
+	return unread.Complete()
+}
+
 // unreadThen says that a session had unread mail when its last command was decided.
 func unreadThen() error {
 	unread := &Problem{
@@ -66,7 +97,7 @@ func unreadThen() error {
 	return unread.Complete()
 }
 
-func (v View) leftToDo(x *projections.Session) error {
+func (v View) leftToDo(x *projections.Session, command commands.Command) error {
 	left := &Problem{Kind: KindConflict, Code: string(commands.CodeConflict)}
 	switch first := v.beforeEnd(x); {
 	case len(v.Undelivered(x.ID)) > 0:
@@ -75,6 +106,11 @@ func (v View) leftToDo(x *projections.Session) error {
 		left.Message = "Your session was not ended: it holds an item of queue " + x.Queue
 		left.Why = "nobody else gets the item until the session's lease is over"
 		left.Next = first + "; then repeat the command"
+		if _, reports := command.(*commands.Report); reports && v.mayFollow(completesItem(v.Holds(x).TaskID)) {
+			task := v.Holds(x).TaskID
+			left.Next = "report it as the result of its task, with `maestro report complete \"<summary>\" --task " + task +
+				"`, then complete the item with `maestro queue complete --task " + task + "`"
+		}
 	default:
 		return nil
 	}

@@ -100,6 +100,12 @@ func halted(t wire.OwnTask) bool {
 	return t.Status == events.TaskBlocked || t.Says == events.SaysBlocked
 }
 
+// allBlocked reports whether somebody decided that all tasks that a session could work on are blocked.
+func allBlocked(tasks []wire.OwnTask) bool {
+	next := nextTask(tasks)
+	return next != nil && next.Status == events.TaskBlocked
+}
+
 // nextTask returns the first task that the session can work on, or else the first one that is blocked; nil if it has
 // reported on all.
 func nextTask(tasks []wire.OwnTask) *wire.OwnTask {
@@ -152,6 +158,8 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	switch {
 	case worker && open != nil && halted(*open):
 		return v.waitForWord(x, open.ID, open.Status)
+	case x.Role == events.RoleOrchestrator && allBlocked(tasks) && may("input:wait"):
+		return v.waitForWord(x, nextTask(tasks).ID, events.TaskBlocked)
 	case v.waitsForAnswer(x.ID) && may("input:wait"):
 		next := "your question is open: `maestro input wait` waits for the answer"
 		if x.Role == events.RoleOrchestrator && may("inbox") {

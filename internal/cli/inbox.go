@@ -141,10 +141,14 @@ func (c *inbox) await(ctx context.Context, filter wire.InboxFilter) (items []wir
 		if filter.Kind != "" {
 			what = "Nothing of this kind"
 		}
+		next := "to keep waiting, run the same command again"
+		if c.isSession() {
+			next += "; `maestro whoami` says what you can do without waiting"
+		}
 		err = &failure.Error{
 			Code:    failure.TimedOut,
 			Message: what + " needed you within " + c.timeout.String(),
-			Next:    "to keep waiting, run the same command again",
+			Next:    next,
 		}
 	}
 	return items, err
