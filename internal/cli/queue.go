@@ -174,6 +174,9 @@ func namedQueue(ctx context.Context, a *Run, of commands.QueueRef, tasks ...stri
 	case err != nil:
 		return wire.QueueOf{}, err
 	case len(queues) == 0:
+		if a.moment != "" {
+			return wire.QueueOf{}, failure.Usage("The project had no queue then").WithNext("name another moment")
+		}
 		none := failure.Usage("The project has no queue")
 		if a.mayUse(ctx, "queue:create") {
 			none = none.WithNext("create one: `maestro queue create NAME`")
