@@ -164,6 +164,7 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 		return err
 	}
 	showApplied(a, i)
+	i.sayUnqueued(ctx, a)
 	return nil
 }
 

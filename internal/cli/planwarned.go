@@ -2,10 +2,14 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 
 	"maestro/api/client"
+	"maestro/internal/plan"
 	"maestro/internal/safetext"
+	"maestro/service/wire"
 )
 
 // sayWhereTo says which project the tasks of a plan go to that is named differently, if nobody named that project.
@@ -29,4 +33,39 @@ func (i *applying) warn(a *Run) {
 	if more := len(i.warnings) - len(shown); more > 0 {
 		a.Say("maestro: and %s: see `maestro session list`\n", Many(more, "more warning"))
 	}
+}
+
+// sayUnqueued reminds the user of new tasks that no queue of the project has, although others of its tasks came from
+// one: the workers of that queue do not get them.
+func (i *applying) sayUnqueued(ctx context.Context, a *Run) {
+	var created []string
+	for _, t := range i.Done {
+		if t.Action == plan.Created {
+			created = append(created, t.LocalID)
+		}
+	}
+	if !i.user || i.dryRun || i.absent || len(created) == 0 || a.asData() {
+		return
+	}
+	queues, err := i.client.Queues(ctx, wire.QueueFilter{ProjectID: i.Project})
+	if err != nil {
+		return
+	}
+	queues = slices.DeleteFunc(queues, func(q wire.Queue) bool { return q.SessionID != "" || q.Stats.Total == 0 })
+	if len(queues) == 0 {
+		return
+	}
+	into := queues[0].Name
+	if len(queues) > 1 {
+		into = "<queue>"
+	}
+	some, more, verb := created[:min(len(created), mostBeside)], "", " are"
+	if len(created) == 1 {
+		verb = " is"
+	}
+	if len(created) > len(some) {
+		more = " …"
+	}
+	a.Say("maestro: %s%s in no queue: `maestro queue push %s%s --queue %s` adds tasks to one\n",
+		Many(len(created), "new task"), verb, strings.Join(some, " "), more, into)
 }
