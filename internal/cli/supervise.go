@@ -11,8 +11,9 @@ import (
 // endsWithin is how long a command may take to end when asked to; then it is killed.
 const endsWithin = 10 * time.Second
 
-// supervise runs a command to its end, and forwards signals to it. When over says that it may not continue, supervise
-// calls ending, ends the command with all its descendants, and returns the error from over.
+// supervise runs a command to its end, and forwards signals to it. A signal that asks it to end goes to all processes
+// below it too, because an agent may run in a pipe of a script; those that do not end are killed. When over says that it
+// may not continue, supervise calls ending, ends the command with all its descendants, and returns the error from over.
 func supervise(cmd *exec.Cmd, over <-chan error, ending func(error)) error {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, passedOn()...)
@@ -36,20 +37,29 @@ func supervise(cmd *exec.Cmd, over <-chan error, ending func(error)) error {
 		signal.Notify(orphans, signals...)
 	}
 	defer signal.Stop(orphans)
-	var why error
+	var why, result error
 	var kill <-chan time.Time
-	for {
+	stopped, finished := false, false
+	for !finished || !noneBelow() {
 		select {
 		case <-orphans:
 			reap(cmd.Process.Pid)
-		case err := <-ended:
-			if why != nil {
+		case result = <-ended:
+			switch {
+			case why != nil:
 				endAll(os.Kill) // the processes that it left behind
 				return why
+			case !stopped:
+				return result
 			}
-			return err
+			finished, kill = true, time.After(endsWithin)
 		case s := <-signals:
-			if !deliveredByTerminal(s) {
+			stopped = stopped || stops(s)
+			switch {
+			case deliveredByTerminal(s):
+			case stops(s):
+				endAll(s)
+			default:
 				_ = cmd.Process.Signal(s) // it may have ended
 			}
 		case why = <-over:
@@ -58,6 +68,13 @@ func supervise(cmd *exec.Cmd, over <-chan error, ending func(error)) error {
 			kill = time.After(endsWithin)
 		case <-kill:
 			endAll(os.Kill)
+			if finished {
+				return result
+			}
 		}
 	}
+	if why != nil {
+		return why
+	}
+	return result
 }

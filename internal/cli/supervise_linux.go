@@ -41,6 +41,9 @@ func endAll(s os.Signal) {
 	}
 }
 
+// noneBelow reports whether no process is below this one.
+func noneBelow() bool { return len(below(os.Getpid())) == 0 }
+
 // below returns the processes below one.
 func below(top int) (pids []int) {
 	children := childrenOf()

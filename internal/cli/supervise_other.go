@@ -27,3 +27,6 @@ func endAll(s os.Signal) {
 		_ = supervised.Process.Signal(s) // it may have ended
 	}
 }
+
+// noneBelow reports whether no process is below this one, as far as this system tells.
+func noneBelow() bool { return true }

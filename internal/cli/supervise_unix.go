@@ -22,6 +22,11 @@ func passedOn() []os.Signal {
 	}, signal.Ignored)
 }
 
+// stops reports whether a signal asks a command to end.
+func stops(s os.Signal) bool {
+	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP || s == syscall.SIGQUIT
+}
+
 // deliveredByTerminal reports whether the terminal has sent a signal to the command too: a key sends it to the whole
 // foreground process group.
 func deliveredByTerminal(s os.Signal) bool {
