@@ -43,7 +43,10 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *service.Probl
 	}
 	if s.origins[strings.ToLower(origin)] {
 		header.Set("Access-Control-Allow-Origin", origin)
-		header.Set("Access-Control-Expose-Headers", "Maestro-Sequence, Maestro-Retried, Maestro-Damage, Retry-After")
+		header.Set("Access-Control-Expose-Headers", strings.Join([]string{
+			wire.HeaderSequence, wire.HeaderUntil, wire.HeaderRetried, wire.HeaderNext, wire.HeaderMail,
+			wire.HeaderDamage, "Retry-After",
+		}, ", "))
 		header.Add("Vary", "Origin")
 		return nil
 	}

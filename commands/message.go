@@ -229,11 +229,11 @@ func (x *MessageSession) afterEnd(
 			"`; then start a successor, and give it the message: `" +
 			strings.Replace(successor, "<taskId>", task, 1) + "`"
 	}
-	if id := x.tookOver(s, receiver, c); id != "" {
-		next = "send it to a session at work on its task: `maestro session message " + id + " \"<text>\"`; or " + next
-	}
 	if c.By.Kind == ActorSession && !leads(s, c, c.By.Name, receiver) {
 		next = "ask the user with `" + spelled["report:needs-input"] + "`"
+	}
+	if id := tookOver(s, receiver, c); id != "" {
+		next = "send it to a session at work on its task: `maestro session message " + id + " \"<text>\"`; or " + next
 	}
 	return &Refusal{
 		Code:    CodeConflict,
@@ -255,7 +255,7 @@ func blockedOf(s *projections.State, x *projections.Session) string {
 
 // tookOver returns the session at work that has a task of an ended one, and to which the caller may write; "" if there
 // is none.
-func (*MessageSession) tookOver(s *projections.State, ended *projections.Session, c Call) string {
+func tookOver(s *projections.State, ended *projections.Session, c Call) string {
 	for _, task := range ended.TaskIDs[:min(len(ended.TaskIDs), belowNamed)] {
 		t := s.Task(task)
 		if t == nil {

@@ -34,7 +34,7 @@ func noticeTo(s *projections.State, c Call, atWork bool, tasks ...*projections.T
 		return nil
 	}
 	var told []string
-	above := sessionsAbove{orchestrators: fifthOn(c.Rules) && c.By.Kind == ActorUser, byTask: map[string][]string{}}
+	above := newSessionsAbove(fifthOn(c.Rules) && c.By.Kind == ActorUser)
 	for _, t := range tasks {
 		told = append(told, toldOf(s, c, t, atWork, above)...)
 	}
@@ -60,8 +60,13 @@ func noticeTo(s *projections.State, c Call, atWork bool, tasks ...*projections.T
 // orchestrators, each orchestrator.
 type sessionsAbove struct {
 	orchestrators bool
-	// byTask caches which of them have a task, or one above it.
-	byTask map[string][]string
+	// byTask caches which of them have a task, or one above it, and leaders which orchestrators lead what a session
+	// spawned or created.
+	byTask, leaders map[string][]string
+}
+
+func newSessionsAbove(orchestrators bool) sessionsAbove {
+	return sessionsAbove{orchestrators, map[string][]string{}, map[string][]string{}}
 }
 
 // haveAbove returns those that have a task, or one above it.
@@ -95,7 +100,8 @@ func (x sessionsAbove) includes(session *projections.Session) bool {
 }
 
 // forTask returns the sessions that a task concerns although it is not theirs: those that have one above it and, with
-// orchestrators, the one that created it and those that spawned a session for it.
+// orchestrators, those that lead the work on it. They created it, or spawned a session that has it or reported on it, or
+// succeed the orchestrator that did.
 func (x sessionsAbove) forTask(s *projections.State, t *projections.Task) []string {
 	found := x.haveAbove(s, t)
 	if !x.orchestrators {
@@ -103,18 +109,65 @@ func (x sessionsAbove) forTask(s *projections.State, t *projections.Task) []stri
 	}
 	found = slices.Clone(found)
 	if _, author, ok := projections.SessionOfSource(t.CreatedBy); ok {
-		if by := s.Session(author); by != nil && by.Role == events.RoleOrchestrator {
-			found = append(found, author)
-		}
+		found = append(found, x.leading(s, author)...)
 	}
-	s.Worked(len(t.SessionIDs))
-	for _, id := range t.SessionIDs {
+	says := t.AllSays()
+	s.Worked(len(t.SessionIDs) + len(says))
+	spoke := make(map[string]bool, len(says))
+	at := slices.Clone(t.SessionIDs)
+	for _, said := range says {
+		spoke[said.SessionID] = true
+		at = append(at, said.SessionID)
+	}
+	for _, id := range at {
 		session := s.Session(id)
 		if session == nil || session.SpawnedBy == "" {
 			continue
 		}
-		if s.Worked(len(session.TaskIDs) / namesPerStep); slices.Contains(session.TaskIDs, t.ID) {
-			found = append(found, session.SpawnedBy)
+		s.Worked(len(session.TaskIDs) / namesPerStep)
+		if spoke[id] || slices.Contains(session.TaskIDs, t.ID) {
+			found = append(found, x.leading(s, session.SpawnedBy)...)
+		}
+	}
+	return found
+}
+
+// leading returns the orchestrator with an id, and those that succeed it with one of its first tasks.
+func (x sessionsAbove) leading(s *projections.State, id string) []string {
+	found, known := x.leaders[id]
+	if known {
+		return found
+	}
+	before := s.SessionEver(id)
+	if before != nil && before.Role == events.RoleOrchestrator {
+		found = append(found, id)
+		if !before.Active() || before.Deleted {
+			found = append(found, successorsOf(s, before)...)
+		}
+	}
+	x.leaders[id] = found
+	return found
+}
+
+// mostSucceeded is how many of an orchestrator's tasks are searched for those that succeed it.
+const mostSucceeded = 10
+
+func successorsOf(s *projections.State, before *projections.Session) (found []string) {
+	for _, task := range before.TaskIDs[:min(len(before.TaskIDs), mostSucceeded)] {
+		t := s.Task(task)
+		if t == nil {
+			continue
+		}
+		s.Worked(len(t.SessionIDs))
+		for _, id := range t.SessionIDs {
+			y := s.Session(id)
+			if y == nil || !y.Active() || y.Role != events.RoleOrchestrator {
+				continue
+			}
+			s.Worked(len(y.TaskIDs) / namesPerStep)
+			if slices.Contains(y.TaskIDs, task) && s.Succeeds(id, before.ID) {
+				found = append(found, id)
+			}
 		}
 	}
 	return found
@@ -126,6 +179,7 @@ func (x sessionsAbove) forTask(s *projections.State, t *projections.Task) []stri
 func toldOf(s *projections.State, c Call, t *projections.Task, atWork bool, others sessionsAbove) (told []string) {
 	says := t.AllSays()
 	above := others.forTask(s, t)
+	concerned := setOf(above)
 	candidates := slices.Concat(t.SessionIDs, above)
 	for _, said := range says {
 		candidates = append(candidates, said.SessionID)
@@ -150,7 +204,7 @@ func toldOf(s *projections.State, c Call, t *projections.Task, atWork bool, othe
 		}
 		if !hasSpoken {
 			s.Worked(len(x.TaskIDs) / namesPerStep)
-			if !slices.Contains(x.TaskIDs, t.ID) && !slices.Contains(above, id) {
+			if !slices.Contains(x.TaskIDs, t.ID) && !concerned[id] {
 				continue
 			}
 		}

@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strconv"
 
 	"maestro/events"
@@ -21,7 +22,7 @@ type UpdateSession struct {
 	TaskIDs   *[]string             `json:"taskIds,omitempty" doc:"its tasks from now on"`
 	Force     bool                  `json:"force,omitempty" doc:"add tasks even if they have open dependencies"`
 	Env       map[string]string     `json:"env,omitempty" doc:"set a variable for its commands, as NAME=VALUE; session exec ignores those that an orchestrator set"`
-	RemoveEnv []string              `json:"removeEnv,omitempty" flag:"<name>" doc:"take away a variable"`
+	RemoveEnv []string              `json:"removeEnv,omitempty" flag:"<name>" doc:"remove a variable"`
 	// ManifestDigest issues its manifest again. The reader of the manifest checks that it gives the same rights.
 	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of its manifest from now on"`
 }
@@ -64,7 +65,7 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 			return nil, err
 		}
 	}
-	if err := x.validEnv(session); err != nil {
+	if err := x.validEnv(); err != nil {
 		return nil, err
 	}
 	if thirdOn(c.Rules) {
@@ -83,6 +84,13 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 			return nil, cmp.Or(err, error(invalid("/manifestDigest", "manifestDigest is empty")))
 		}
 	}
+	removed := slices.DeleteFunc(slices.Clone(x.RemoveEnv), func(name string) bool {
+		_, known := session.Env[name]
+		return !known
+	})
+	if len(removed) == 0 && len(x.RemoveEnv) > 0 && x.changesOnlyEnv() {
+		return nil, nil
+	}
 	return &events.SessionUpdated{
 		SessionID:      session.ID,
 		Name:           x.Name,
@@ -91,23 +99,26 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 		TaskIDs:        x.TaskIDs,
 		Forced:         forced,
 		Env:            x.Env,
-		RemovedEnv:     x.RemoveEnv,
+		RemovedEnv:     removed,
 		ManifestDigest: x.ManifestDigest,
 	}, nil
 }
 
-// validEnv checks the variables to set and to take away.
-func (x *UpdateSession) validEnv(session *projections.Session) error {
+// validEnv checks the variables to set and to remove.
+func (x *UpdateSession) validEnv() error {
 	for i, name := range x.RemoveEnv {
-		pointer := "/removeEnv/" + strconv.Itoa(i)
 		if _, set := x.Env[name]; set {
-			return invalid(pointer, "the variable '%s' is both set and taken away", safetext.Printable(name))
-		}
-		if _, known := session.Env[name]; !known {
-			return invalid(pointer, "session '%s' has no variable '%s'", session.ID, safetext.Printable(name))
+			return invalid("/removeEnv/"+strconv.Itoa(i), "the variable '%s' is both set and removed",
+				safetext.Printable(name))
 		}
 	}
 	return validEnv(x.Env)
+}
+
+// changesOnlyEnv reports whether the command does nothing but remove variables.
+func (x *UpdateSession) changesOnlyEnv() bool {
+	return x.Name == nil && x.Status == nil && x.AgentID == nil && x.TaskIDs == nil && len(x.Env) == 0 &&
+		x.ManifestDigest == nil
 }
 
 func (x *UpdateSession) from(e *events.Event, d *events.SessionUpdated) bool {

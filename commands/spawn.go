@@ -96,7 +96,7 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	if dir := x.WorkingDirectory; fifthOn(c.Rules) && dir != "" && !isAbsolute(dir) {
 		refusal := invalid("/workingDirectory", "the working directory must be an absolute path, not '%s'",
 			safetext.Printable(dir))
-		refusal.Next = "name it from the root with --working-directory"
+		refusal.Next = "give an absolute path with --working-directory"
 		return nil, refusal
 	}
 	spawnedBy, err := x.spawner(s, c, p.ID)

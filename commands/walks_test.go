@@ -114,8 +114,8 @@ func TestNoticeNamesFirstSessions(t *testing.T) {
 	g.reopenable(300, 2)
 	g.apply(&events.SessionKilled{SessionID: "s0", Status: events.SessionStopped})
 	g.apply(&events.SessionTaskUnlinked{SessionID: "s1", TaskID: "x"})
-	none := sessionsAbove{byTask: map[string][]string{}}
-	told := toldOf(g.s, Call{By: Admin(AuthnToken), Rules: RulesVersion}, g.s.Task("x"), false, none)
+	call := Call{By: Admin(AuthnToken), Rules: RulesVersion}
+	told := toldOf(g.s, call, g.s.Task("x"), false, newSessionsAbove(false))
 	if len(told) != mostNotified || told[0] != "s10" || told[mostNotified-1] != "s19" {
 		t.Errorf("%d are notified, from %s to %s", len(told), told[0], told[len(told)-1])
 	}

@@ -836,6 +836,26 @@ func TestTaskDecisions(t *testing.T) {
 			`"title":"B"}`,
 		},
 		{
+			"the successor of the orchestrator that spawned the session is notified",
+			[]step{
+				kill("o"),
+				{"admin>o2", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t3}"]}`},
+			},
+			step{"admin", "task:block", `{"taskId":"{t1}","reason":"r"}`},
+			"task.status_changed",
+			`"{o2}"`,
+		},
+		{
+			"a worker that spawned a session is not notified",
+			[]step{
+				{"admin", "session:kill", `{"sessionId":"{w}"}`},
+				{"admin>x", "session:spawn", `{"project":"{p}","taskIds":["{t5}"],"spawnedBy":"{v}"}`},
+			},
+			step{"admin", "task:block", `{"taskId":"{t5}","reason":"r"}`},
+			"task.status_changed",
+			`"sessionIds":["{x}"]`,
+		},
+		{
 			"an ended orchestrator is not notified",
 			[]step{kill("w"), kill("o")},
 			step{"admin", "task:block", `{"taskId":"{t1}","reason":"r"}`},
@@ -3835,7 +3855,7 @@ func TestReservedSessionsAreOfTheirRules(t *testing.T) {
 	w := newWorld(t)
 	w.h.View(func(s *projections.State) {
 		for _, id := range []string{"parent", "admin", "system", "runner"} {
-			for _, rules := range []string{"1", "2", "3", "4"} {
+			for _, rules := range []string{"1", "2", "3", "4", "5"} {
 				_, err := commands.Decide(s, &commands.RegisterSession{SessionID: id}, commands.Call{
 					By:      commands.Admin(commands.AuthnToken),
 					Project: w.ids["p"],
@@ -3850,6 +3870,46 @@ func TestReservedSessionsAreOfTheirRules(t *testing.T) {
 	})
 }
 
+// Version 5 of the rules notifies orchestrators of what the user decides about the work that they lead, takes no relative
+// working directory, and lets no session skip items once it is done: an older log is judged without that.
+func TestFifthRules(t *testing.T) {
+	w := newWorld(t)
+	w.must("k", "session:complete", `{}`)
+	w.must("admin", "queue:push", w.fillIn(`{"sessionId":"{k}","taskId":"{t5}"}`))
+	w.h.View(func(s *projections.State) {
+		for _, rules := range []string{"3", "4", "5"} {
+			decide := func(by commands.Actor, command commands.Command) (events.Data, error) {
+				return commands.Decide(s, command, commands.Call{
+					By:      by,
+					Project: w.ids["p"],
+					At:      s.At(),
+					Rules:   rules,
+				})
+			}
+			admin := commands.Admin(commands.AuthnToken)
+			data, err := decide(admin, &commands.BlockTask{TaskID: w.ids["t1"]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := data.(*events.TaskStatusChanged).Notice.SessionIDs
+			if isTold := slices.Contains(told, w.ids["o"]); isTold != (rules == "5") {
+				t.Errorf("by rules %s, the orchestrator is told: %v", rules, isTold)
+			}
+			_, err = decide(admin, &commands.SpawnSession{
+				TaskIDs:      []string{w.ids["t1"]},
+				AgentOptions: events.AgentOptions{WorkingDirectory: "src"},
+			})
+			if (err != nil) != (rules == "5") {
+				t.Errorf("by rules %s, a relative directory: %v", rules, err)
+			}
+			_, err = decide(w.actor("k"), &commands.SkipItem{QueueRef: commands.QueueRef{SessionID: w.ids["k"]}})
+			if (err != nil) != (rules == "5") {
+				t.Errorf("by rules %s, a session that is done skips: %v", rules, err)
+			}
+		}
+	})
+}
+
 // A session is given only commands that exist. Before version 3 of the rules, it was also given planned commands, and
 // none of the rows that version 3 added; version 4 gives out one that was planned before: an older log keeps its
 // permissions.
@@ -3857,7 +3917,7 @@ func TestListsAreOfTheirRules(t *testing.T) {
 	w := newWorld(t)
 	later := []string{"input:wait", "manifest:show", "manifest:schema", "template:list", "template:get"}
 	w.h.View(func(s *projections.State) {
-		for _, rules := range []string{"1", "2", "3", "4"} {
+		for _, rules := range []string{"1", "2", "3", "4", "5"} {
 			for _, command := range []commands.Command{
 				&commands.SpawnSession{Role: events.RoleOrchestrator, TaskIDs: []string{w.ids["t5"]}},
 				&commands.SpawnSession{
@@ -3885,7 +3945,7 @@ func TestListsAreOfTheirRules(t *testing.T) {
 					t.Fatalf("%T", data)
 				}
 				for _, id := range []string{"session:resume", "watch", "events"} {
-					exists := id == "watch" && rules == "4"
+					exists := id == "watch" && rules >= "4"
 					if slices.Contains(given.Commands, id) != (rules < "3" || exists) {
 						t.Errorf("by rules %s, %s was given: %q", rules, command.ID(), given.Commands)
 					}

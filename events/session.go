@@ -113,8 +113,8 @@ type SessionUpdated struct {
 	TaskIDs   *[]string         `json:"taskIds,omitempty" doc:"new tasks, all of them"`
 	Forced    bool              `json:"forced,omitempty" doc:"forced, in spite of open dependencies, or of its end"`
 	Env       map[string]string `json:"env,omitempty" doc:"merged into its environment"`
-	// Variables may be taken away again.
-	RemovedEnv []string `json:"removedEnv,omitempty" doc:"names of the variables taken away"`
+	// Variables may be removed again.
+	RemovedEnv []string `json:"removedEnv,omitempty" doc:"names of the removed variables"`
 	// A session's manifest may be issued again, with the same rights.
 	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of the manifest that counts from now on"`
 }

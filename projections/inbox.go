@@ -269,7 +269,7 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 		item.Next = b.goOn(t, session, gone)
 	case kind == InboxBlocked:
 		item.Next = []string{"maestro task reopen " + t.ID + ` "…"`}
-		item.Message = textOf("it was blocked", t.StatusReasonText())
+		item.Message = textOf("it was blocked"+byWhom(t.StatusReason()), t.StatusReasonText())
 	case kind == InboxFailed:
 		item.Next = append([]string{"maestro why " + t.ID}, b.goOn(t, session, gone)...)
 	default:
@@ -433,4 +433,28 @@ func first(ids []string) string {
 		return ""
 	}
 	return ids[0]
+}
+
+// byWhom says who made a statement, "" if there is none.
+func byWhom(x *Statement) string {
+	if x == nil {
+		return ""
+	}
+	if name, ok := UserOfSource(x.By); ok {
+		return " by user " + name
+	}
+	if _, session, ok := SessionOfSource(x.By); ok {
+		return " by session " + session
+	}
+	return ""
+}
+
+// BlockedByUser reports whether a user said why the task is blocked.
+func (t *Task) BlockedByUser() bool {
+	reason := t.StatusReason()
+	if t.Status != events.TaskBlocked || reason == nil {
+		return false
+	}
+	_, user := UserOfSource(reason.By)
+	return user
 }

@@ -145,27 +145,35 @@ func (s *State) notify(f fact, task string, from, to events.TaskStatus, reason s
 	}
 }
 
-// notifyOfDeletion tells each session to notify which of its tasks is deleted: the first of them, parents first.
+// notifyOfDeletion tells each session to notify which of its tasks is deleted, or else which of those that it created or
+// spawned a session for: the first of them, parents first.
 func (s *State) notifyOfDeletion(f fact, d *events.TaskDeleted) {
 	if d.Notice == nil {
 		return
 	}
 	about := make(map[string]string, len(d.Notice.SessionIDs))
+	leads := make(map[string]string, len(d.Notice.SessionIDs))
 	for _, id := range append([]string{d.TaskID}, d.Descendants...) {
 		t := s.Task(id)
 		if t == nil {
 			continue
 		}
 		s.work(uint64(len(t.SessionIDs) + t.Speakers()))
+		if _, author, ok := SessionOfSource(t.CreatedBy); ok {
+			leads[author] = cmp.Or(leads[author], id)
+		}
 		for _, session := range t.SessionIDs {
 			about[session] = cmp.Or(about[session], id)
+			if x := s.SessionEver(session); x != nil && x.SpawnedBy != "" {
+				leads[x.SpawnedBy] = cmp.Or(leads[x.SpawnedBy], id)
+			}
 		}
 		for _, said := range t.AllSays() {
 			about[said.SessionID] = cmp.Or(about[said.SessionID], id)
 		}
 	}
 	for _, id := range d.Notice.SessionIDs {
-		s.mailNotice(f, id, NoticeDeleted, d.Notice.MailID, cmp.Or(about[id], d.TaskID), "")
+		s.mailNotice(f, id, NoticeDeleted, d.Notice.MailID, cmp.Or(about[id], leads[id], d.TaskID), "")
 	}
 }
 

@@ -21,7 +21,7 @@ func userEnv(f fact, before []string, set map[string]string) []string {
 	return slices.Compact(after)
 }
 
-// updateEnv sets and takes away variables.
+// updateEnv sets and removes variables.
 func (s *State) updateEnv(f fact, x *SessionFields, d *events.SessionUpdated) {
 	if len(d.RemovedEnv) > 0 {
 		s.work(uint64(len(x.Env) + len(x.UserEnv) + len(d.RemovedEnv)))

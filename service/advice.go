@@ -171,7 +171,11 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 	ask := commands.LineOf("report:needs-input")
 	for i := range items {
 		all := items[i].Next
-		steps := slices.DeleteFunc(slices.Clone(all), func(step string) bool { return !may(step) })
+		theirs := c.By.Kind == commands.ActorSession && items[i].Kind == projections.InboxBlocked &&
+			s.blockedByUser(items[i].TaskID)
+		steps := slices.DeleteFunc(slices.Clone(all), func(step string) bool {
+			return !may(step) || theirs && strings.HasPrefix(step, "maestro task reopen ")
+		})
 		if len(steps) < len(all) && !slices.ContainsFunc(steps, changes) {
 			if spawn := s.spawnNow(&items[i]); spawn != "" && may(spawn) {
 				steps = append(steps, spawn)
@@ -196,6 +200,15 @@ func changes(step string) bool {
 		words := commands.WordsOf(line)
 		return len(words) > 0 && (words[0] == "why" || words[0] == "audit")
 	})
+}
+
+// blockedByUser reports whether the user blocked a task: a session asks before it lifts such a block.
+func (s *Service) blockedByUser(task string) (blocked bool) {
+	s.Handler.View(func(state *projections.State) {
+		t := state.Task(task)
+		blocked = t != nil && t.BlockedByUser()
+	})
+	return blocked
 }
 
 // spawnNow returns the command that gives an item's task to a new session; "" if there is no such task, if something

@@ -70,7 +70,7 @@ func (c *Caller) ReadsAll() bool {
 		(c.By.Access == commands.AccessAdmin || c.By.Access == commands.AccessAuditor)
 }
 
-// SeesEnv reports whether the caller sees a session's environment, which may hold secrets. The user (with an admin's
+// SeesEnv reports whether the caller sees a session's environment and its context, which may hold secrets. The user (with an admin's
 // token or an auditor's, which reads the whole log) and the session itself see it.
 func (c *Caller) SeesEnv(x *projections.Session) bool { return c.seesEnvOf(x.ID) }
 

@@ -201,8 +201,8 @@ func (s *Service) decide(
 	if a.IfFinished && endsItself(c, command) {
 		request.If = onlyRead(c.By.Name)
 	}
-	if confirmed, ok := command.(*commands.CompleteTask); ok && c.By.Kind == commands.ActorSession && c.Program {
-		request.If = onlyReadAbout(c.By.Name, confirmed.TaskID)
+	if task := confirms(command); task != "" && c.By.Kind == commands.ActorSession && c.Program {
+		request.If = onlyReadAbout(c.By.Name, task)
 	}
 	if skip, ok := command.(*commands.SkipItem); ok {
 		err := s.work(ctx, c, func(v View) error {

@@ -58,6 +58,19 @@ func onlyRead(session string) func(*projections.State) error {
 // errUnreadAbout refuses the completion of a task because its session has not read what was said about it.
 var errUnreadAbout = errors.New("the session has unread mail about the task")
 
+// confirms returns the task that a command completes, "" if it completes none.
+func confirms(command commands.Command) string {
+	switch x := command.(type) {
+	case *commands.CompleteTask:
+		return x.TaskID
+	case *commands.UpdateTask:
+		if x.Status != nil && *x.Status == events.TaskCompleted {
+			return x.TaskID
+		}
+	}
+	return ""
+}
+
 // onlyReadAbout refuses to complete a task for a session that has unread mail about it, such as the reason for which
 // the user reopened it. The command line shows the mail with the refusal.
 func onlyReadAbout(session, task string) func(*projections.State) error {
@@ -70,6 +83,12 @@ func onlyReadAbout(session, task string) func(*projections.State) error {
 		if slices.ContainsFunc(x.Mail, func(m projections.Message) bool { return m.About == task }) {
 			return errUnreadAbout
 		}
+		for _, id := range state.Undelivered(session) {
+			state.Worked(1)
+			if asked := state.Input(id); asked != nil && slices.Contains(asked.TaskIDs, task) {
+				return errUnreadAbout
+			}
+		}
 		return nil
 	}
 }
@@ -78,9 +97,10 @@ func unreadAbout() error {
 	unread := &Problem{
 		Kind:    KindConflict,
 		Code:    string(commands.CodeConflict),
-		Message: "The task was not completed: you have unread mail about it",
+		Message: "You have unread mail about the task, so your decision is not taken yet",
 		Why:     "somebody may have decided otherwise",
-		Next:    "read your mail, and complete the task only if that is still right",
+		Next: "read the mail, which is shown now (`maestro input wait` prints what is still unread), and repeat the " +
+			"command if it is still right",
 	}
 	return unread.Complete()
 }

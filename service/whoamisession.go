@@ -159,7 +159,11 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	case worker && open != nil && halted(*open):
 		return v.waitForWord(x, open.ID, open.Status)
 	case x.Role == events.RoleOrchestrator && allBlocked(tasks) && may("input:wait"):
-		return v.waitForWord(x, nextTask(tasks).ID, events.TaskBlocked)
+		next := v.waitForWord(x, nextTask(tasks).ID, events.TaskBlocked)
+		if may("inbox") {
+			next += "; `maestro inbox --wait` also returns for whatever else needs you"
+		}
+		return next
 	case v.waitsForAnswer(x.ID) && may("input:wait"):
 		next := "your question is open: `maestro input wait` waits for the answer"
 		if x.Role == events.RoleOrchestrator && may("inbox") {

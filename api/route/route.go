@@ -25,8 +25,8 @@ type Server struct {
 	Table *Table
 	// Caller returns who asks.
 	Caller func(ctx context.Context) *service.Caller
-	// Show writes the status and body of an answer, and Refuse answers with an error. An answer that is again to be
-	// made if it mixes several moments is not written then: Show returns true.
+	// Show writes the status and body of an answer, and Refuse answers with an error. With again, Show does not write an
+	// answer that mixes several moments, but returns true.
 	Show   func(w http.ResponseWriter, status int, body any, again bool) (mixed bool)
 	Refuse func(w http.ResponseWriter, r *http.Request, err error)
 	// Queries receives the query of each read, by its pattern on the mux.
@@ -114,7 +114,7 @@ func register[I, T any](
 			}
 		}
 		for try := 1; ; try++ {
-			if tries > 1 {
+			if r.Method == http.MethodGet {
 				s.Caller(req.Context()).BeginRead()
 			}
 			out, err := answer(req.Context(), &in)

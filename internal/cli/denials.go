@@ -135,7 +135,7 @@ func (c *auditLimits) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	columns := []string{"NAME", "LIMIT", "REFUSED", "WHAT"}
+	columns := []string{"LIMIT", "VALUE", "REFUSED", "WHAT"}
 	List(c.Run, limits, "There are no limits", columns, func(l wire.LimitView) []string {
 		return []string{l.Name, l.Limit, fmt.Sprintf("%d refused", l.Refused), l.About}
 	})

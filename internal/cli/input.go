@@ -154,9 +154,9 @@ func newInputWait(a *Run) *cobra.Command {
 		Long: `Wait until there is mail for this session, and print it: answers to its
 questions, messages from the user and from other sessions, and notices that a
 task of its own was reopened, blocked, unblocked, cancelled, completed or
-deleted. An orchestrator gets these notices about the work that it leads too,
-when the user decides. With a question id, wait for the answer to that question
-only.
+deleted. An orchestrator also gets them about the work that it leads, when the
+user makes the decision. With a question id, wait for the answer to that
+question only.
 
 If no mail arrives before --timeout, the exit code is 7. The command also ends
 with the process that started it. Mail that arrives while no command waits is

@@ -210,7 +210,7 @@ func (c *sessionExec) runsIn(ctx context.Context, beats *client.Client, session 
 		if directory, err = directoryOf(ctx, beats, session); err != nil {
 			return "", err
 		}
-		if directory != "" && !filepath.IsAbs(directory) { // relative to what, nobody says
+		if directory != "" && !filepath.IsAbs(directory) { // it is not known what it is relative to
 			return "", failure.Usage("The session's working directory %s is not an absolute path", Quoted(directory)).
 				WithNext("name the directory with --working-directory")
 		}

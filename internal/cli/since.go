@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -169,17 +170,12 @@ func showSince(a *Run, since wire.Since, in string) {
 			if thing.Says != "" {
 				stands += ", says " + thing.Says
 			}
-			rows = append(
-				rows,
-				[]string{
-					" ",
-					thing.ID,
-					safetext.Clip(thing.Name, 20),
-					stands,
-					fmt.Sprintf("×%d", thing.Events),
-					thing.Last,
-				},
-			)
+			cells := []string{safetext.Clip(thing.Name, 20), stands, fmt.Sprintf("×%d", thing.Events), thing.Last}
+			if a.onScreen() != nil {
+				a.hanging("  "+thing.ID+"  ", strings.Join(cells, "  "))
+				continue
+			}
+			rows = append(rows, append([]string{" ", thing.ID}, cells...))
 		}
 		a.fitted(nil, rows)
 		if group.more > 0 {

@@ -93,9 +93,15 @@ func showWhy(a *Run, why wire.Why) {
 		rows := make([][]string, len(told.Steps))
 		for i, step := range told.Steps {
 			who := WhoNamed(step.Source, why.Names)
+			if a.onScreen() != nil {
+				a.hanging(fmt.Sprintf("  %6d  %s  ", step.Sequence, Instant(step.Time)), who+"  "+step.What)
+				continue
+			}
 			rows[i] = []string{fmt.Sprintf("  %6d", step.Sequence), Instant(step.Time), who, step.What}
 		}
-		a.table(nil, rows)
+		if a.onScreen() == nil {
+			a.table(nil, rows)
+		}
 		a.Print("  which goes back to %s\n", Mention(told.Root, why.Names))
 	}
 	if why.ChainsMore > 0 {

@@ -153,6 +153,8 @@ func (a *asked) skipItem() fact {
 		return a.no(codeConflict)
 	case s != nil && s.ended != "":
 		return a.no(codeAllowed)
+	case s != nil && s.isDone():
+		return a.no(codeConflict)
 	}
 	if first == nil || a.f.TaskID != "" && a.f.TaskID != first.task {
 		return a.no(codeConflict)

@@ -205,6 +205,8 @@ func (f *itemSkipped) judge(c *trial) {
 	if f.SessionID != "" || c.by.kind != byUser {
 		if s := c.pulls(f.SessionID, f.Queue); s != nil && s.holds != nil {
 			c.fault(ruleHolder, "session %s holds task %s, but skips another", s.id, s.holds.task)
+		} else if s != nil && s.isDone() && c.fifthOn() {
+			c.fault(rulePull, "session %s had reported that it is done", s.id)
 		}
 	}
 	q, i := c.anItem(f.Queue, f.TaskID)

@@ -65,20 +65,44 @@ func (c *trial) hasTask(s *session, t *task) bool {
 }
 
 // leadsWork reports whether the user's decision about a task is also about what an orchestrator leads: it has a task
-// above it, created it, or spawned a session that has it. Older rules told only whoever has the task.
+// above it, or it created it or spawned a session that has it or spoke about it, or it succeeds the one that did. Older
+// rules told only whoever has the task.
 func (c *trial) leadsWork(s *session, t *task) bool {
-	if s.role != "orchestrator" || c.by.kind != byUser || slices.Contains([]string{"3", "4"}, c.event.Rules) {
+	if s.letter != "O" || c.by.kind != byUser || !c.fifthOn() {
 		return false
 	}
-	if t.creator == s.id || c.hasAbove(s, t) {
+	if c.hasAbove(s, t) || c.leadsFor(s, t.creator) {
 		return true
 	}
 	for _, other := range c.sessions {
-		if other.spawnedBy == s.id && other.ended != endDeleted && slices.Contains(other.tasks, t.id) {
+		if other.ended == endDeleted || other.spawnedBy == "" {
+			continue
+		}
+		_, spoke := t.words[other.id]
+		if (spoke || slices.Contains(other.tasks, t.id)) && c.leadsFor(s, other.spawnedBy) {
 			return true
 		}
 	}
 	return false
+}
+
+// maxSucceeded is how many of an orchestrator's tasks one that succeeds it may share with it to be notified.
+const maxSucceeded = 10
+
+// leadsFor reports whether an orchestrator is the session with an id, or is at work and succeeds it with one of its
+// first tasks.
+func (c *trial) leadsFor(s *session, id string) bool {
+	before := c.sessions[id]
+	if before == nil || s.id == id {
+		return before != nil
+	}
+	if s.ended != "" || s.isDone() || !c.succeeds(s, before) {
+		return false
+	}
+	return slices.ContainsFunc(before.tasks[:min(len(before.tasks), maxSucceeded)], func(id string) bool {
+		t := c.tasks[id]
+		return t != nil && !t.deleted && slices.Contains(s.tasks, id)
+	})
 }
 
 // hasAbove reports whether a session has a task above this one.

@@ -35,6 +35,9 @@ func (c *trial) permitted(what fact) {
 // thirdOn reports whether version 3 of the rules or a later one decided the event.
 func (c *trial) thirdOn() bool { return c.event.Rules != "1" && c.event.Rules != "2" }
 
+// fifthOn reports whether version 5 of the rules or a later one decided the event.
+func (c *trial) fifthOn() bool { return c.thirdOn() && c.event.Rules != "3" && c.event.Rules != "4" }
+
 func (c *trial) user(commands []string) {
 	t := c.tokens[c.by.id]
 	if c.by.id != "admin" && (!t.good(c.at()) || t.kind != "admin") {

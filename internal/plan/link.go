@@ -42,8 +42,8 @@ func (p *parser) link() {
 		before, known := index[r.to]
 		switch {
 		case !known:
-			p.fault(r.line, r.pointer, "it depends on %q, which is not in this file (for another task of the project, "+
-				"apply the plan first, then run `maestro task update TASK --add-depends-on %s`)", r.to, r.to)
+			p.fault(r.line, r.pointer, "it depends on %q, which is not in this file; to depend on another task of the "+
+				"project, leave it out here and add it afterwards with `maestro task update --add-depends-on`", r.to)
 		case isTree && p.within(index, r.task, r.to):
 			p.fault(r.line, r.pointer, "task %q cannot wait for %q, which it is part of", p.plan.Tasks[r.task].ID, r.to)
 		default:

@@ -113,8 +113,8 @@ tasks:
 			`line 3: a task needs an id, which is any short word that no other task of the plan has`,
 			`line 4: task "a" needs a title`,
 			`line 5: the id "a" is taken by the task in line 4`,
-			`line 7: it depends on "nobody", which is not in this file (for another task of the project, apply the plan ` +
-				"first, then run `maestro task update TASK --add-depends-on nobody`)",
+			`line 7: it depends on "nobody", which is not in this file; to depend on another task of the project, ` +
+				"leave it out here and add it afterwards with `maestro task update --add-depends-on`",
 			`line 8: "urgent" is not a priority; it is low, medium, high or critical`,
 			`line 9: there is no key "colour" here; there are acceptanceCriteria, dependencies, description, id, ` +
 				`initialPrompt, labels, metadata, model, parent, priority, skills, tasks, title`,

@@ -978,13 +978,20 @@ var plants = []plant{
 		notices, "x.orchestrators && session.Role == events.RoleOrchestrator", "false",
 	}}},
 	{"an orchestrator is not notified of what the user decides about its sessions' tasks", []edit{{
-		notices, "			found = append(found, session.SpawnedBy)\n", "",
+		notices, "found = append(found, x.leading(s, session.SpawnedBy)...)", "_ = session",
 	}}},
 	{"an orchestrator is not notified of what the user decides about tasks that it created", []edit{{
-		notices, "			found = append(found, author)\n", "			_ = author\n",
+		notices, "found = append(found, x.leading(s, author)...)", "_ = author",
 	}}},
 	{"an orchestrator is notified of what a session decides", []edit{{
 		notices, "fifthOn(c.Rules) && c.By.Kind == ActorUser", "fifthOn(c.Rules)",
+	}}},
+	{"the successor of an orchestrator is not notified of what the user decides", []edit{{
+		notices, "found = append(found, successorsOf(s, before)...)", "_ = before",
+	}}},
+	{"a session that is done skips the next item", []edit{{
+		"commands/queuefinish.go", "fifthOn(c.Rules) && session.Status == events.SessionSaidDone",
+		"fifthOn(c.Rules) && false",
 	}}},
 	{"an ended session is notified", []edit{{notices, "x == nil || x.Ended() || ", "x == nil || "}}},
 	{"a notice reaches only the first session", []edit{{
