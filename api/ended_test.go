@@ -139,9 +139,9 @@ func TestEnvironmentVisibility(t *testing.T) {
 			}
 		}
 	}
-	// The context of a spawn is for the same readers, besides those of the manifest.
+	// The context of a spawn is for those who may read the session's manifest.
 	given, _ := w.session(adminToken, project, task, `,"context":{"note":"c0ntext-marker"}`)
-	for _, who := range []string{"sibling", "orchestrator", "reader"} {
+	for _, who := range []string{"sibling", "orchestrator"} {
 		for _, path := range []string{"/api/sessions/" + given, "/api/sessions", "/api/live?after=0&follow=false"} {
 			if r := w.send(http.MethodGet, path, tokens[who], ""); strings.Contains(string(r.body), "c0ntext-marker") {
 				t.Errorf("%s reads the context at %s: %s", who, path, r.body)

@@ -100,8 +100,8 @@ func (x sessionsAbove) includes(session *projections.Session) bool {
 }
 
 // forTask returns the sessions that a task concerns although it is not theirs: those that have one above it and, with
-// orchestrators, those that lead the work on it. They created it, or spawned a session that has it or reported on it, or
-// succeed the orchestrator that did.
+// orchestrators, those that lead the work on it. They created it, or spawned a session that has it or reported on it,
+// or succeed the orchestrator that did.
 func (x sessionsAbove) forTask(s *projections.State, t *projections.Task) []string {
 	found := x.haveAbove(s, t)
 	if !x.orchestrators {
@@ -199,14 +199,19 @@ func toldOf(s *projections.State, c Call, t *projections.Task, atWork bool, othe
 		if atWork && (!x.Active() || said == events.SaysCompleted) {
 			continue
 		}
-		if s.Worked(len(x.Mail) / namesPerStep); full(x) {
-			continue
-		}
+		room := LimitMail.Value
 		if !hasSpoken {
 			s.Worked(len(x.TaskIDs) / namesPerStep)
-			if !slices.Contains(x.TaskIDs, t.ID) && !concerned[id] {
+			has := slices.Contains(x.TaskIDs, t.ID)
+			switch {
+			case !has && !concerned[id]:
 				continue
+			case !has && atWork && x.Role == events.RoleOrchestrator: // what stops work has the rest of the room
+				room /= 2
 			}
+		}
+		if s.Worked(len(x.Mail) / namesPerStep); notices(x) >= room {
+			continue
 		}
 		if told = append(told, id); len(told) == mostNotified {
 			break
@@ -277,13 +282,12 @@ func sessionNamed(x *projections.Session) string {
 	return "session " + x.ID + " (" + safetext.Printable(x.Name) + ")"
 }
 
-// full reports whether so many unread notices wait for a session that no more are added.
-func full(x *projections.Session) bool {
-	notices := int64(0)
+// notices counts the unread notices of a session: at most so many wait.
+func notices(x *projections.Session) (n int64) {
 	for _, m := range x.Mail {
 		if m.Notice != "" {
-			notices++
+			n++
 		}
 	}
-	return notices >= LimitMail.Value
+	return n
 }

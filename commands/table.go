@@ -78,8 +78,8 @@ const (
 	thirdRules = "3"
 	// fourthRules has a command for the live views.
 	fourthRules = "4"
-	// fifthRules notifies orchestrators of what the user decides about the work that they lead, takes no relative working
-	// directory, and lets no session skip the next item of a queue once it has said that it is done.
+	// fifthRules notifies orchestrators of what the user decides about the work that they lead, takes no relative
+	// working directory, and lets no session skip the next item of a queue once it has said that it is done.
 	fifthRules = "5"
 )
 

@@ -282,6 +282,7 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	if kind == InboxUnconfirmed {
 		item.doubted(t.SaidBy(session))
 		b.contested(&item, t)
+		b.unreadMail(&item, session)
 	}
 	return item
 }
@@ -433,28 +434,4 @@ func first(ids []string) string {
 		return ""
 	}
 	return ids[0]
-}
-
-// byWhom says who made a statement, "" if there is none.
-func byWhom(x *Statement) string {
-	if x == nil {
-		return ""
-	}
-	if name, ok := UserOfSource(x.By); ok {
-		return " by user " + name
-	}
-	if _, session, ok := SessionOfSource(x.By); ok {
-		return " by session " + session
-	}
-	return ""
-}
-
-// BlockedByUser reports whether a user said why the task is blocked.
-func (t *Task) BlockedByUser() bool {
-	reason := t.StatusReason()
-	if t.Status != events.TaskBlocked || reason == nil {
-		return false
-	}
-	_, user := UserOfSource(reason.By)
-	return user
 }

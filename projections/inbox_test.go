@@ -118,7 +118,7 @@ func TestInbox(t *testing.T) {
 			TaskID: "t1", To: events.TaskBlocked,
 			Reason: "budget",
 		}), report(worker, "w", events.ReportProgress, "still on", "t1")), []string{
-			`blocked w/t1 at 7: Title of t1: it was blocked: budget → maestro task reopen t1 "…"`,
+			`blocked w/t1 at 7: Title of t1: it was blocked by user admin: budget → maestro task reopen t1 "…"`,
 		}},
 		{
 			"blocked by its status, and nobody said anything", then(moved("t1", events.TaskBlocked)),

@@ -26,3 +26,27 @@ func (b *inbox) alsoBlocked(t *Task, counts string) {
 		}
 	}
 }
+
+// byWhom says who made a statement, "" if there is none.
+func byWhom(x *Statement) string {
+	if x == nil {
+		return ""
+	}
+	if name, ok := UserOfSource(x.By); ok {
+		return " by user " + name
+	}
+	if _, session, ok := SessionOfSource(x.By); ok {
+		return " by session " + session
+	}
+	return ""
+}
+
+// BlockedByUser reports whether a user said why the task is blocked.
+func (t *Task) BlockedByUser() bool {
+	reason := t.StatusReason()
+	if t.Status != events.TaskBlocked || reason == nil {
+		return false
+	}
+	_, user := UserOfSource(reason.By)
+	return user
+}

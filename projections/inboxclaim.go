@@ -88,3 +88,26 @@ func (b *inbox) contested(item *InboxItem, t *Task) {
 		}
 	}
 }
+
+// unreadMail says how many messages to a session that is done nobody has read: it may have ended while the server was
+// away.
+func (b *inbox) unreadMail(item *InboxItem, session string) {
+	x := b.SessionEver(session)
+	if x == nil || x.Active() {
+		return
+	}
+	b.work(uint64(len(x.Mail)))
+	n := 0
+	for _, m := range x.Mail {
+		if m.Notice == "" {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+	case 1:
+		item.Message += " (it has not read the last message to it)"
+	default:
+		item.Message += " (it has not read the last " + strconv.Itoa(n) + " messages to it)"
+	}
+}

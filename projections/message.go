@@ -145,8 +145,8 @@ func (s *State) notify(f fact, task string, from, to events.TaskStatus, reason s
 	}
 }
 
-// notifyOfDeletion tells each session to notify which of its tasks is deleted, or else which of those that it created or
-// spawned a session for: the first of them, parents first.
+// notifyOfDeletion tells each session to notify which of its tasks is deleted, or else which of those that it created
+// or spawned a session for: the first of them, parents first.
 func (s *State) notifyOfDeletion(f fact, d *events.TaskDeleted) {
 	if d.Notice == nil {
 		return

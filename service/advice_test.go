@@ -43,7 +43,10 @@ func TestAdviceIsForItsReader(t *testing.T) {
 		want     string // in the next step of the refusal, or in a warning
 	}{
 		{"no spawner to write to", alone, "session:message", `{"text":"m"}`, ask},
-		{"neither a spawner nor a question", mute, "task:complete", `{"taskId":"` + own + `"}`, "ask the user, or whoever spawned"},
+		{
+			"neither a spawner nor a question", mute,
+			"task:complete", `{"taskId":"` + own + `"}`, "ask the user, or whoever spawned",
+		},
 		{
 			"another session to write to", alone, "session:message",
 			`{"sessionId":"` + puller.By.Name + `","text":"m"}`, ask,

@@ -70,9 +70,13 @@ func (c *Caller) ReadsAll() bool {
 		(c.By.Access == commands.AccessAdmin || c.By.Access == commands.AccessAuditor)
 }
 
-// SeesEnv reports whether the caller sees a session's environment and its context, which may hold secrets. The user (with an admin's
+// SeesEnv reports whether the caller sees a session's environment, which may hold secrets. The user (with an admin's
 // token or an auditor's, which reads the whole log) and the session itself see it.
 func (c *Caller) SeesEnv(x *projections.Session) bool { return c.seesEnvOf(x.ID) }
+
+// ReadsContext reports whether the caller reads the context that a session was spawned with, which is part of its
+// manifest.
+func (c *Caller) ReadsContext(x *projections.Session) bool { return c.mayShowManifest(x) == nil }
 
 func (c *Caller) seesEnvOf(session string) bool {
 	return c.ReadsAll() || c.By.Kind == commands.ActorSession && c.By.Name == session

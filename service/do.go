@@ -203,6 +203,11 @@ func (s *Service) decide(
 	}
 	if task := confirms(command); task != "" && c.By.Kind == commands.ActorSession && c.Program {
 		request.If = onlyReadAbout(c.By.Name, task)
+		if a.DryRun {
+			if err := s.work(ctx, c, func(v View) error { return request.If(v.State) }); err != nil {
+				return Done{}, unreadAbout()
+			}
+		}
 	}
 	if skip, ok := command.(*commands.SkipItem); ok {
 		err := s.work(ctx, c, func(v View) error {

@@ -128,8 +128,8 @@ func (v View) leftToDo(x *projections.Session, command commands.Command) error {
 		left.Next = first + "; then repeat the command"
 		if _, reports := command.(*commands.Report); reports && v.mayFollow(completesItem(v.Holds(x).TaskID)) {
 			task := v.Holds(x).TaskID
-			left.Next = "report it as the result of its task, with `maestro report complete \"<summary>\" --task " + task +
-				"`, then complete the item with `maestro queue complete --task " + task + "`"
+			left.Next = "report it as the result of its task, with `maestro report complete \"<summary>\" --task " +
+				task + "`, then complete the item with `maestro queue complete --task " + task + "`"
 		}
 	default:
 		return nil

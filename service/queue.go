@@ -44,6 +44,9 @@ func (v View) permitQueue(row, project, name string) (*projections.Queue, error)
 	if err := v.Permit(row, project); err != nil {
 		return nil, err
 	}
+	if project == "" {
+		return nil, InvalidRequest("/projectId", "projectId is required: each project has its own queues")
+	}
 	q := v.Queue(project, name)
 	if q == nil {
 		return nil, commands.NoQueue(project, name)

@@ -196,16 +196,19 @@ func (s *sight) asSeen(change projections.Change) projections.Change {
 
 // sessionShown is asSeen for a session.
 func (s *sight) sessionShown(x *projections.Session) *projections.Session {
-	env := len(x.Env)+len(x.Context) > 0 && !s.Caller.SeesEnv(x)
+	env, given := len(x.Env) > 0 && !s.Caller.SeesEnv(x), len(x.Context) > 0 && !s.Caller.ReadsContext(x)
 	mail := len(x.Mail) > 0 && !s.Caller.readsMail(x)
-	if !env && !mail {
+	if !env && !given && !mail {
 		return x
 	}
 	hidden := *x
+	fields := *x.SessionFields
+	hidden.SessionFields = &fields
 	if env {
-		fields := *x.SessionFields
-		fields.Env, fields.UserEnv, fields.Context = nil, nil, nil
-		hidden.SessionFields = &fields
+		fields.Env, fields.UserEnv = nil, nil
+	}
+	if given {
+		fields.Context = nil
 	}
 	if mail {
 		hidden.Mail = slices.Clone(x.Mail)
@@ -226,7 +229,7 @@ func (s *sight) eventAsSeen(e *events.Event) *events.Event {
 	hidden := *e
 	switch d := e.Data.(type) {
 	case *events.SessionSpawned:
-		if len(d.Context) == 0 || s.Caller.seesEnvOf(d.SessionID) {
+		if x := s.SessionEver(d.SessionID); len(d.Context) == 0 || x != nil && s.Caller.ReadsContext(x) {
 			return e
 		}
 		data := *d

@@ -73,7 +73,11 @@ func (v View) OwnTask(id string) bool {
 // AfterEnd refuses to the caller what a session may not read once it has ended, and says what ended it.
 func (v View) AfterEnd(row string) error {
 	message := "Session '" + v.Caller.By.Name + "' was deleted"
-	if x := v.Session(v.Caller.By.Name); x != nil {
+	x := v.Session(v.Caller.By.Name)
+	if v.past { // it has ended since
+		v.Service.Handler.View(func(present *projections.State) { x = present.Session(v.Caller.By.Name) })
+	}
+	if x != nil {
 		message = commands.HasEnded(x)
 	}
 	return &commands.Refusal{

@@ -145,7 +145,8 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	s.do(s.admin(), "task:block", `{"taskId":"`+goal+`"}`)
 	silent := s.spawned(s.admin(), `,"taskIds":["`+goal+`"],"role":"orchestrator"`)
 	s.do(silent, "session:register", `{}`)
-	next(silent, "task "+goal+" is blocked: `maestro input wait` tells you when it is unblocked")
+	next(silent, "task "+goal+" is blocked: `maestro input wait` tells you when it is unblocked; "+
+		"`maestro inbox --wait` also returns for whatever else needs you")
 	s.do(s.admin(), "task:reopen", `{"taskId":"`+goal+`"}`)
 	s.do(s.admin(), "session:complete", `{"sessionId":"`+doer.By.Name+`"}`)
 	next(doer, "stop: the user completed your session")

@@ -17,11 +17,14 @@ const treeLooked = 1000
 // end. To an orchestrator that confirms tasks, one is left until it is confirmed. A blocked one waits for others.
 // Of a very large tree it examines only a part; more says so.
 func (v View) leftInTree(x *projections.Session) (left []wire.OwnTask, more bool) {
-	seen := map[string]bool{}
+	seen, roots := map[string]bool{}, make([]string, 0, len(x.TaskIDs))
 	for _, id := range x.TaskIDs {
 		seen[id] = true
+		if t := v.Task(id); t != nil && !t.Status.Over() { // nobody needs what is below a task that is over
+			roots = append(roots, id)
+		}
 	}
-	return v.leftBelow(x, x.TaskIDs, seen)
+	return v.leftBelow(x, roots, seen)
 }
 
 // leftBelow is leftInTree for the trees of some tasks, without those that were seen.

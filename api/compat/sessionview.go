@@ -94,7 +94,7 @@ func (s *compat) body(x service.ShownSession, c *service.Caller, limit int) Sess
 	view.Strategy = strategyFor(c, x.Session)
 	if x.Session.Spawned {
 		spawned := x.Session
-		if !c.SeesEnv(spawned) { // its context is for the same readers
+		if !c.ReadsContext(spawned) {
 			fields := *spawned.SessionFields
 			fields.Context = nil
 			hidden := *spawned

@@ -25,8 +25,8 @@ type Server struct {
 	Table *Table
 	// Caller returns who asks.
 	Caller func(ctx context.Context) *service.Caller
-	// Show writes the status and body of an answer, and Refuse answers with an error. With again, Show does not write an
-	// answer that mixes several moments, but returns true.
+	// Show writes the status and body of an answer, and Refuse answers with an error. With again, Show does not write
+	// an answer that mixes several moments, but returns true.
 	Show   func(w http.ResponseWriter, status int, body any, again bool) (mixed bool)
 	Refuse func(w http.ResponseWriter, r *http.Request, err error)
 	// Queries receives the query of each read, by its pattern on the mux.

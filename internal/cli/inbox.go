@@ -237,13 +237,14 @@ func showInbox(a *Run, items []wire.InboxItem) {
 		if mixed {
 			in = ", in " + item.ProjectID
 		}
-		a.hanging(fmt.Sprintf("%-11s  ", item.Kind), about+"  (waits "+waited(item.Waited)+holdsUp+in+")")
+		head := about + "  (waits " + waited(item.Waited) + holdsUp + in + ")"
+		a.hangingBelow(fmt.Sprintf("%-11s  ", item.Kind), inboxIndent+quote, head)
 		// a text of a session must not look like a step of Maestro's own
 		for _, line := range wrapped(item.Message, a.lineWidth()-len(inboxIndent+quote), inboxLines) {
 			a.Print("%s%s%s\n", inboxIndent, quote, line)
 		}
 		if len(item.Options) > 0 {
-			a.hanging(inboxIndent+quote, "options: "+strings.Join(item.Options, " · "))
+			a.hangingBelow(inboxIndent+quote, inboxIndent+quote, "options: "+strings.Join(item.Options, " · "))
 		}
 		for _, next := range item.Next {
 			a.Print("%s→ %s\n", inboxIndent, next)

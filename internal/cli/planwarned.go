@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -51,13 +50,18 @@ func (i *applying) sayUnqueued(ctx context.Context, a *Run) {
 	if err != nil {
 		return
 	}
-	queues = slices.DeleteFunc(queues, func(q wire.Queue) bool { return q.SessionID != "" || q.Stats.Total == 0 })
-	if len(queues) == 0 {
-		return
+	into := ""
+	for _, q := range queues {
+		switch {
+		case q.SessionID != "" || q.Stats.Total == 0:
+		case into == "":
+			into = q.Name
+		default:
+			into = "<queue>"
+		}
 	}
-	into := queues[0].Name
-	if len(queues) > 1 {
-		into = "<queue>"
+	if into == "" {
+		return
 	}
 	some, more, verb := created[:min(len(created), mostBeside)], "", " are"
 	if len(created) == 1 {

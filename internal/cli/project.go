@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -100,7 +101,7 @@ func (c *projectGet) run(ctx context.Context, args []string) error {
 		return err
 	}
 	c.Result(p, func() {
-		c.Print("%s  %s\n", p.ID, safetext.OneLine(p.Name))
+		c.hanging(p.ID+"  ", p.Name)
 		c.Field("Directory", p.WorkingDir)
 		c.Field("Holds", Many(p.Tasks, "task")+", "+Many(p.Sessions, "session"))
 		c.Field("Created", c.When(p.CreatedAt)+" by "+Who(p.CreatedBy))
@@ -136,12 +137,23 @@ func (c *projectCreate) run(ctx context.Context, args []string) error {
 	if err := c.fields.set(args); err != nil {
 		return err
 	}
+	if err := makeAbsolute(&c.body.WorkingDir); err != nil {
+		return err
+	}
 	answer, err := c.send(ctx, "project:create", &c.body, c.key)
 	if err != nil {
 		return err
 	}
 	c.sayNamesakes(ctx, c.body.Name)
 	return c.wroteNew(answer, c.quiet, "project", c.body.Name)
+}
+
+// makeAbsolute completes a directory that is named from here; "" stays.
+func makeAbsolute(directory *string) (err error) {
+	if *directory != "" {
+		*directory, err = filepath.Abs(*directory)
+	}
+	return err
 }
 
 // sayNamesakes warns a user with several projects of one name: no command resolves that name.

@@ -206,7 +206,7 @@ func (a *Run) noSession(otherwise error) error {
 }
 
 func showSession(a *Run, x wire.Session) {
-	a.Print("%s  %s\n", x.ID, safetext.OneLine(x.Name))
+	a.hanging(x.ID+"  ", x.Name)
 	a.Field("Status", statusText(x)+Prefixed(": ", x.EndReason))
 	a.Field("Role", string(x.Role)+", strategy "+string(x.Strategy))
 	a.Field("Project", x.ProjectID)

@@ -212,7 +212,8 @@ func (c *sessionExec) runsIn(ctx context.Context, beats *client.Client, session 
 		}
 		if directory != "" && !filepath.IsAbs(directory) { // it is not known what it is relative to
 			return "", failure.Usage("The session's working directory %s is not an absolute path", Quoted(directory)).
-				WithNext("name the directory with --working-directory")
+				WithNext("name the directory with --working-directory; `maestro project update <projectId> " +
+					"--working-dir <path>` corrects that of a project")
 		}
 	}
 	if directory == "" {

@@ -52,7 +52,7 @@ func (c *status) run(ctx context.Context, _ []string) error {
 }
 
 func showStatus(a *Run, s wire.ProjectStatus) {
-	a.Print("%s  %s\n", s.Project.ID, safetext.OneLine(s.Project.Name))
+	a.hanging(s.Project.ID+"  ", s.Project.Name)
 	if a.isSession() {
 		a.Field("Counted", "the whole project; for your own tasks and sessions, see `maestro whoami`")
 	}

@@ -13,7 +13,8 @@ const endsWithin = 10 * time.Second
 
 // supervise runs a command to its end, and forwards signals to it. A signal that asks it to end goes to all processes
 // below it too, because an agent may run in a pipe of a script; those that do not end are killed. When over says that
-// it may not continue, supervise calls ending, ends the command with all its descendants, and returns the error from over.
+// it may not continue, supervise calls ending, ends the command with all its descendants, and returns the error from
+// over.
 func supervise(cmd *exec.Cmd, over <-chan error, ending func(error)) error {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, passedOn()...)

@@ -149,7 +149,7 @@ func (c *taskGet) run(ctx context.Context, args []string) error {
 }
 
 func showTask(a *Run, t wire.Task) {
-	a.Print("%s  %s\n", t.ID, safetext.OneLine(t.Title))
+	a.hanging(t.ID+"  ", t.Title)
 	a.Field("Status", string(t.Status)+whyStatus(t))
 	if reason := t.StatusReason; reason != nil && t.Status == events.TaskInProgress {
 		a.Field("Reopened", safetext.OneLine(reason.Text))

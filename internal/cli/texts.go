@@ -30,19 +30,24 @@ func (a *Run) Field(name, value string) {
 // hanging prints a line whose end is somebody's text. On a terminal, the text continues below its own beginning: no
 // part of it looks like a line of Maestro's own.
 func (a *Run) hanging(prefix, text string) {
+	a.hangingBelow(prefix, strings.Repeat(" ", max(displaywidth.String(prefix), len(blockIndent))), text)
+}
+
+// hangingBelow is hanging with what stands before each line but the first.
+func (a *Run) hangingBelow(prefix, below, text string) {
 	screen := a.onScreen()
 	if screen == nil {
 		a.Print("%s%s\n", prefix, safetext.OneLine(text))
 		return
 	}
-	indent := max(displaywidth.String(prefix), len(blockIndent))
+	indent := max(displaywidth.String(prefix), displaywidth.String(below))
 	lines := wrapped(safetext.Harmless(text), max(screen.Width-indent, wrapAtLeast), len(text)+1)
 	if len(lines) == 0 {
 		a.Print("%s\n", strings.TrimRight(prefix, " "))
 	}
 	for _, line := range lines {
 		a.Print("%s%s\n", prefix, line)
-		prefix = strings.Repeat(" ", indent)
+		prefix = below
 	}
 }
 
@@ -53,9 +58,12 @@ func (a *Run) block(name, text string) {
 	}
 	a.Print("  %s:\n", name)
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		if screen := a.onScreen(); screen != nil && displaywidth.String(line) > screen.Width-len(blockIndent) {
-			a.hanging(blockIndent, line)
-			continue
+		if screen := a.onScreen(); screen != nil {
+			line = strings.ReplaceAll(line, "\t", blockIndent) // a terminal would move it by an unknown width
+			if displaywidth.String(line) > screen.Width-len(blockIndent) {
+				a.hanging(blockIndent, line)
+				continue
+			}
 		}
 		a.Print("%s%s\n", blockIndent, line)
 	}

@@ -70,7 +70,7 @@ func (c *whoami) run(ctx context.Context, _ []string) error {
 
 // show prints the caller in a few lines; for a user also the server, because people have several.
 func (c *whoami) show(me identity, brief string) {
-	c.Print("%s %s%s\n", me.Kind, me.Actor, Prefixed("  ", safetext.OneLine(me.Name)))
+	c.hanging(string(me.Kind)+" ", me.Actor+Prefixed("  ", safetext.OneLine(me.Name)))
 	c.Field("Role", me.Role+Prefixed(", strategy ", me.Strategy))
 	c.Field("Project", strings.TrimSpace(me.Project+"  "+safetext.OneLine(me.ProjectName)))
 	c.Field("Status", string(me.Status))

@@ -166,6 +166,11 @@ func (c *change) run(ctx context.Context, args []string) error {
 	if c.updates && !c.fields.given() {
 		return nothingToUpdate(c.fields.cmd)
 	}
+	if x, ok := c.body.(*commands.UpdateProject); ok && x.WorkingDir != nil {
+		if err := makeAbsolute(x.WorkingDir); err != nil {
+			return err
+		}
+	}
 	about := make([]any, len(args))
 	for i, arg := range args {
 		about[i] = safetext.OneLine(arg)

@@ -42,16 +42,21 @@ func (c *trial) affected(atWork bool, tasks ...*task) []string {
 	var all []string
 	for _, id := range slices.Sorted(maps.Keys(c.sessions)) {
 		s := c.sessions[id]
-		if s.ended != "" || s.notices() >= maxNotices || c.by.kind == bySession && c.by.id == id ||
-			atWork && s.status == completed {
+		if s.ended != "" || c.by.kind == bySession && c.by.id == id || atWork && s.status == completed {
 			continue
 		}
+		waiting := s.notices()
 		if slices.ContainsFunc(tasks, func(t *task) bool {
 			if t == nil {
 				return false
 			}
 			word, spoke := t.words[id]
-			return (spoke || c.hasTask(s, t) || c.leadsWork(s, t)) && (!atWork || word.says != completed)
+			own := spoke || c.hasTask(s, t)
+			room := maxNotices
+			if !own && atWork { // an orchestrator that only leads keeps room for what stops work
+				room /= 2
+			}
+			return (own || c.leadsWork(s, t)) && (!atWork || word.says != completed) && waiting < room
 		}) {
 			all = append(all, id)
 		}
