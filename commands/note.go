@@ -43,7 +43,7 @@ func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	if err := ValidLine("/type", kind, maxType); err != nil {
 		return nil, err
 	}
-	if err := x.mayBeOfType(c, session, kind); err != nil {
+	if err := x.mayBeOfType(s, c, session, kind); err != nil {
 		return nil, err
 	}
 	if x.Message == "" && len(x.Data) == 0 {
@@ -83,7 +83,9 @@ func (x *NoteSession) session(s *projections.State, c Call) (*projections.Sessio
 
 // mayBeOfType refuses to a session the types that others write: a reader could not tell its note from what they say.
 // Older clients note what their reports write, and name no credential.
-func (x *NoteSession) mayBeOfType(c Call, session *projections.Session, kind string) error {
+func (x *NoteSession) mayBeOfType(
+	s *projections.State, c Call, session *projections.Session, kind string,
+) error {
 	if c.By.Kind != ActorSession || !thirdOn(c.Rules) {
 		return nil
 	}
@@ -98,13 +100,20 @@ func (x *NoteSession) mayBeOfType(c Call, session *projections.Session, kind str
 	case report != "":
 		return refused("a report writes this type, and says what it means for the task or the session",
 			"use `"+spelled["report:"+string(report)]+"`")
-	case kind == projections.TypeExited && session.ID == c.By.Name:
+	case kind == projections.TypeExited && session.ID == c.By.Name && !mayNoteOwnExit(s, c, session):
 		return refused("whoever runs a session's command notes how it ended", another)
 	}
 	if projections.IsReserved(kind) {
 		return refused("types that begin with session_, task_ or input_ record decisions", another)
 	}
 	return nil
+}
+
+// mayNoteOwnExit reports whether a session may note how its own command ended: the orchestrator that ran the command may
+// have ended meanwhile, and nobody else could.
+func mayNoteOwnExit(s *projections.State, c Call, session *projections.Session) bool {
+	above := s.SessionEver(session.SpawnedBy)
+	return fifthOn(c.Rules) && above != nil && (above.Ended() || above.Deleted)
 }
 
 func (x *NoteSession) from(e *events.Event, d *events.SessionNoted) bool {

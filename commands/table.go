@@ -79,7 +79,8 @@ const (
 	// fourthRules has a command for the live views.
 	fourthRules = "4"
 	// fifthRules notifies orchestrators of what the user decides about the work that they lead, takes no relative
-	// working directory, and lets no session skip the next item of a queue once it has said that it is done.
+	// working directory, lets no session skip the next item of a queue once it has said that it is done, and lets one
+	// note the end of its own command if the orchestrator that spawned it has ended.
 	fifthRules = "5"
 )
 

@@ -1148,6 +1148,22 @@ func TestSessionDecisions(t *testing.T) {
 			"session.spawned", `"workingDirectory":"C:`,
 		},
 		{
+			"note the end of one's own command while its orchestrator lives", nil,
+			step{"w", "session:note", `{"type":"command_exited","message":"m","data":{"exitCode":1}}`},
+			"NOT_ALLOWED", "whoever runs",
+		},
+		{
+			"note the end of one's own command after the end of its orchestrator",
+			[]step{kill("o")},
+			step{"w", "session:note", `{"type":"command_exited","message":"m","data":{"exitCode":1}}`},
+			"session.noted", `"command_exited"`,
+		},
+		{
+			"note the end of one's own command of a session that a user spawned", nil,
+			step{"v", "session:note", `{"type":"command_exited","message":"m","data":{"exitCode":1}}`},
+			"NOT_ALLOWED", "whoever runs",
+		},
+		{
 			"take a variable away",
 			[]step{{"admin", "session:update", `{"sessionId":"{w}","env":{"A":"1"}}`}},
 			step{"admin", "session:update", `{"sessionId":"{w}","removeEnv":["A"]}`},

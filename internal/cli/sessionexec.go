@@ -155,7 +155,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 		return notRunnable(line[0], err)
 	}
 	others := running != nil && running.Release()
-	c.record(context.WithoutCancel(ctx), server, session, line[0], cmd.ProcessState, others)
+	c.record(context.WithoutCancel(ctx), server, beats, session, line[0], cmd.ProcessState, others)
 	var because *sessionOver
 	if errors.As(err, &because) {
 		return c.ended(session, err)
@@ -380,10 +380,10 @@ func markRunning(a *Run, session string) *home.RunningCommand {
 	return running
 }
 
-// record adds the exit code to the session's timeline, as whoever runs the command. A session does not note how its own
-// command ended.
+// record adds the exit code to the session's timeline, as whoever runs the command. A session notes how its own command
+// ended only if the orchestrator that ran it has ended meanwhile: beats acts as the session.
 func (c *sessionExec) record(
-	ctx context.Context, server *client.Client, session, command string, state *os.ProcessState, others bool,
+	ctx context.Context, server, beats *client.Client, session, command string, state *os.ProcessState, others bool,
 ) {
 	if session == c.sessionID() {
 		return
@@ -401,7 +401,12 @@ func (c *sessionExec) record(
 	}
 	key := uuid.NewString()
 	for range recordTries {
-		if _, err = server.Do(ctx, "session:note", note, client.Options{Key: key}); err == nil || !notNow(err) {
+		_, err = server.Do(ctx, "session:note", note, client.Options{Key: key})
+		var refused *client.Error
+		if c.isSession() && errors.As(err, &refused) && refused.Status == http.StatusForbidden {
+			_, err = beats.Do(ctx, "session:note", note, client.Options{Key: key})
+		}
+		if err == nil || !notNow(err) {
 			break
 		}
 		time.Sleep(betweenTries)

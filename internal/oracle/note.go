@@ -37,9 +37,20 @@ func (f *sessionNoted) reserved(c *trial) bool {
 	case "task_completed", "task_blocked", "error", "needs_input":
 		return c.event.Authn != "none"
 	case "command_exited":
-		return f.SessionID == c.by.id
+		return f.SessionID == c.by.id && !f.nobodyElse(c)
 	}
 	return f.decided()
+}
+
+// nobodyElse reports whether the orchestrator that may have run the session's command has ended: then the session may
+// note its end itself.
+func (f *sessionNoted) nobodyElse(c *trial) bool {
+	s := c.sessions[f.SessionID]
+	if s == nil || !c.fifthOn() {
+		return false
+	}
+	above := c.sessions[s.spawnedBy]
+	return above != nil && above.ended != ""
 }
 
 // decided reports whether the system writes the type.
