@@ -75,6 +75,9 @@ func (a *Run) find(ctx context.Context) (address, token string, err error) {
 	if token, err = a.ownToken(); err != nil {
 		return "", "", err
 	}
+	if err := a.refuseHomeToken(token); err != nil {
+		return "", "", err
+	}
 	if address != "" && a.moved != "" {
 		address = a.moved
 	}
@@ -158,6 +161,24 @@ func userToken(h *home.Home) (string, error) {
 		}
 	}
 	return h.AdminToken()
+}
+
+// refuseHomeToken refuses the token of the home's user to a process that a session started, also if the process names it
+// itself.
+func (a *Run) refuseHomeToken(token string) error {
+	if token == "" || strings.HasPrefix(token, wire.SessionTokenPrefix) {
+		return nil
+	}
+	h := a.openHome()
+	if h == nil {
+		return nil
+	}
+	defer func() { _ = h.Close() }()
+	if own, err := h.AdminToken(); err != nil || own != token {
+		return nil
+	}
+	_, err := userToken(h)
+	return err
 }
 
 // errOrigin means that it cannot be determined which processes started this one.

@@ -222,7 +222,8 @@ const waitForServer = "wait, then run the command again; reports are kept meanwh
 
 // NoServerBySession refuses to start a server for a session: its server is the user's.
 func (a *Run) NoServerBySession() error {
-	return a.notBySession("starts no server", "the server is the user's", waitForServer)
+	return a.notBySession("starts no server", "the server is the user's",
+		"go on with your work: reports are kept while the server is away")
 }
 
 // NoOwnServerBySession refuses a session a command that starts servers of its own for a while.
