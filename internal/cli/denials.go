@@ -101,7 +101,7 @@ func showDenial(a *Run, d wire.Denial) {
 	if d.Sequence > 0 {
 		about += fmt.Sprintf(", at event %d", d.Sequence)
 	}
-	a.hanging(Instant(d.Last)+"  ", withName(Who(d.Actor), d.ActorName)+"  "+string(d.Code)+"  "+about)
+	a.hanging(Instant(d.Last)+"  ", a.told(withName(Who(d.Actor), d.ActorName), string(d.Code)+"  "+about))
 	texts := []string{d.Text, d.Message}
 	if d.Kept {
 		texts = append(texts, d.Why)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
@@ -198,6 +199,40 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 // inboxLines is how many lines of an item's words are shown: nobody should have to decide on a part of a question.
 const inboxLines = 20
 
+// inboxAbout says what an item is about, with at most so many characters of a title and of a session's name.
+func inboxAbout(item wire.InboxItem, title, name int) string {
+	session := withName(item.SessionID, safetext.Clip(item.SessionName, name))
+	task, what := item.TaskID, item.What
+	if what != item.TaskTitle { // it names something else
+		task = withName(task, safetext.Clip(item.TaskTitle, title))
+	}
+	about := strings.TrimSpace(task + " " + session)
+	if what == item.SessionName && what != item.TaskTitle { // the name is beside the id
+		what = ""
+	}
+	if item.SaidDone {
+		what = "which says it is done"
+	}
+	if about == "" && item.Queue != "" {
+		if about = "queue " + item.Queue; what == item.Queue {
+			what = ""
+		}
+	}
+	if what != "" {
+		about += "  " + safetext.Clip(what, title)
+	}
+	return safetext.OneLine(about)
+}
+
+// waitsOf says how long an item has been waiting, and what it holds up.
+func waitsOf(item wire.InboxItem, in string) string {
+	holdsUp := ""
+	if item.HoldsUp > 0 {
+		holdsUp = ", holds up " + Many(item.HoldsUp, "task")
+	}
+	return "(waits " + waited(item.Waited) + holdsUp + in + ")"
+}
+
 const (
 	// inboxIndent stands before each line of an item but the first.
 	inboxIndent = "             "
@@ -209,36 +244,26 @@ const (
 func showInbox(a *Run, items []wire.InboxItem) {
 	mixed := several(items, func(x wire.InboxItem) string { return x.ProjectID })
 	for _, item := range items {
-		session := withName(item.SessionID, item.SessionName)
-		task, what := item.TaskID, item.What
-		if what != item.TaskTitle { // it names something else
-			task = withName(task, item.TaskTitle)
-		}
-		about := strings.TrimSpace(task + " " + session)
-		if what == item.SessionName && what != item.TaskTitle { // the name is beside the id
-			what = ""
-		}
-		if item.SaidDone {
-			what = "which says it is done"
-		}
-		if about == "" && item.Queue != "" {
-			if about = "queue " + item.Queue; what == item.Queue {
-				what = ""
-			}
-		}
-		if what != "" {
-			about += "  " + safetext.Clip(what, 40)
-		}
-		holdsUp := ""
-		if item.HoldsUp > 0 {
-			holdsUp = ", holds up " + Many(item.HoldsUp, "task")
-		}
 		in := ""
 		if mixed {
 			in = ", in " + item.ProjectID
 		}
-		head := about + "  (waits " + waited(item.Waited) + holdsUp + in + ")"
-		a.hangingBelow(fmt.Sprintf("%-11s  ", item.Kind), inboxIndent+quote, head)
+		kind, waits := fmt.Sprintf("%-11s  ", item.Kind), waitsOf(item, in)
+		fits := func(text string) bool {
+			return a.onScreen() == nil || displaywidth.String(text) <= a.lineWidth()-len(inboxIndent)
+		}
+		about := inboxAbout(item, 40, 40)
+		if fits(about + "  " + waits) {
+			a.Print("%s%s  %s\n", kind, about, waits)
+		} else {
+			for _, most := range []int{30, 20, 10} { // characters of a title, and of a name
+				if !fits(about) {
+					about = inboxAbout(item, most, most)
+				}
+			}
+			a.hangingBelow(kind, inboxIndent+quote, about)
+			a.Print("%s%s\n", inboxIndent, waits)
+		}
 		// a text of a session must not look like a step of Maestro's own
 		for _, line := range wrapped(item.Message, a.lineWidth()-len(inboxIndent+quote), inboxLines) {
 			a.Print("%s%s%s\n", inboxIndent, quote, line)

@@ -172,7 +172,7 @@ func showSince(a *Run, since wire.Since, in string) {
 			}
 			cells := []string{safetext.Clip(thing.Name, 20), stands, fmt.Sprintf("×%d", thing.Events), thing.Last}
 			if a.onScreen() != nil {
-				a.hanging("  "+thing.ID+"  ", strings.Join(cells, "  "))
+				a.hanging("  "+thing.ID+"  ", strings.Join(cells, ", "))
 				continue
 			}
 			rows = append(rows, append([]string{" ", thing.ID}, cells...))

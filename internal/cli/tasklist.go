@@ -225,7 +225,7 @@ func (a *Run) timeline(entries []wire.Entry) {
 		}
 		a.hanging(
 			fmt.Sprintf("  %d  %s  ", e.Sequence, Instant(e.Timestamp)),
-			withName(Who(e.Source), e.SourceName)+"  "+entryType(e)+
+			a.told(withName(Who(e.Source), e.SourceName), entryType(e))+
 				Prefixed(": ", safetext.OneLine(entryWords(e)))+said,
 		)
 	}

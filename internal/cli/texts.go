@@ -51,6 +51,14 @@ func (a *Run) hangingBelow(prefix, below, text string) {
 	}
 }
 
+// told joins who did something with what it was: in columns, or on a terminal, where the text wraps, with a colon.
+func (a *Run) told(who, what string) string {
+	if a.onScreen() == nil {
+		return who + "  " + what
+	}
+	return who + ": " + what
+}
+
 // block prints a named text of several lines, if there is one.
 func (a *Run) block(name, text string) {
 	if text == "" {

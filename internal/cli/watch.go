@@ -182,7 +182,7 @@ func (c *watch) showFrame(frame wire.LiveFrame) error {
 		at = event.Time.Local().Format(time.TimeOnly)
 	}
 	// one line for each event: a text with line breaks must not look like other events
-	what := WhoNamed(event.Source, c.names) + "  " + MentionIn(event.Data.Describe(), c.names)
+	what := c.told(WhoNamed(event.Source, c.names), MentionIn(event.Data.Describe(), c.names))
 	c.hanging(strconv.FormatUint(frame.Seq, 10)+"  "+at+"  ", what)
 	return c.broken
 }

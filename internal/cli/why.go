@@ -94,7 +94,7 @@ func showWhy(a *Run, why wire.Why) {
 		for i, step := range told.Steps {
 			who := WhoNamed(step.Source, why.Names)
 			if a.onScreen() != nil {
-				a.hanging(fmt.Sprintf("  %6d  %s  ", step.Sequence, Instant(step.Time)), who+"  "+step.What)
+				a.hanging(fmt.Sprintf("  %6d  %s  ", step.Sequence, Instant(step.Time)), a.told(who, step.What))
 				continue
 			}
 			rows[i] = []string{fmt.Sprintf("  %6d", step.Sequence), Instant(step.Time), who, step.What}
