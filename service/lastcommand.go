@@ -127,9 +127,9 @@ func (v View) leftToDo(x *projections.Session, command commands.Command) error {
 		left.Why = "nobody else gets the item until the session's lease is over"
 		left.Next = first + "; then repeat the command"
 		if _, reports := command.(*commands.Report); reports && v.mayFollow(completesItem(v.Holds(x).TaskID)) {
-			task := v.Holds(x).TaskID
-			left.Next = "report it as the result of its task, with `maestro report complete \"<summary>\" --task " +
-				task + "`, then complete the item with `maestro queue complete --task " + task + "`"
+			left.Next = "`maestro report complete \"<summary>\" --task " + v.Holds(x).TaskID +
+				"` keeps your summary as the result of its task; then " + first +
+				"; end your session with `maestro session complete`"
 		}
 	default:
 		return nil

@@ -163,8 +163,8 @@ func userToken(h *home.Home) (string, error) {
 	return h.AdminToken()
 }
 
-// refuseHomeToken refuses the token of the home's user to a process that a session started, also if the process names it
-// itself.
+// refuseHomeToken refuses the token of the home's user to a process that a session started, also if the process names
+// it itself.
 func (a *Run) refuseHomeToken(token string) error {
 	if token == "" || strings.HasPrefix(token, wire.SessionTokenPrefix) {
 		return nil
