@@ -109,8 +109,8 @@ func (x *NoteSession) mayBeOfType(
 	return nil
 }
 
-// mayNoteOwnExit reports whether a session may note how its own command ended: the orchestrator that ran the command may
-// have ended meanwhile, and nobody else could.
+// mayNoteOwnExit reports whether a session may note how its own command ended: the orchestrator that ran the command
+// may have ended meanwhile, and nobody else could.
 func mayNoteOwnExit(s *projections.State, c Call, session *projections.Session) bool {
 	above := s.SessionEver(session.SpawnedBy)
 	return fifthOn(c.Rules) && above != nil && (above.Ended() || above.Deleted)
