@@ -44,6 +44,12 @@ const ownWords = `    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
 // completeInBash changes cobra's bash completion script so that it needs no package.
 func completeInBash(root *cobra.Command, args []string) {
 	root.InitDefaultCompletionCmd(args...)
+	if group, _, err := root.Find([]string{"completion"}); err == nil && group.Name() == "completion" {
+		group.Example = indented("source <(maestro completion bash)")
+		for _, shell := range group.Commands() {
+			shell.Example = indented("maestro completion " + shell.Name())
+		}
+	}
 	cmd, _, err := root.Find([]string{"completion", "bash"})
 	if err != nil || cmd.Name() != "bash" {
 		return // the script is only needed for these lines

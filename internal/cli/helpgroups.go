@@ -39,6 +39,7 @@ func helpKnown(root *cobra.Command) {
 	if err != nil || help.Name() != "help" {
 		return
 	}
+	help.Example = indented("maestro help task create")
 	show := help.Run
 	help.Run = nil
 	help.RunE = func(cmd *cobra.Command, args []string) error {

@@ -187,6 +187,9 @@ func (e *unknownVerbError) Error() string {
 // allowed replaces the command that was probably meant by one that this session may use in its place, if it may not use
 // that one.
 func (a *Run) allowed(err *unknownVerbError) error {
+	if first, _, _ := strings.Cut(err.meant, " "); a.isSession() && commands.IsForOperators(first) {
+		return &unknownVerbError{err.group, err.word, ""}
+	}
 	refused := a.refusedLine("maestro " + err.meant)
 	if err.meant == "" || refused == nil {
 		return err
