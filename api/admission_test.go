@@ -206,7 +206,7 @@ func TestRouteDecidesWhatACallIs(t *testing.T) {
 		synctest.Wait()
 		long := map[string]bool{
 			"/api/audit/export": true, "/api/audit/verify": true, "/api/audit/texts": true, "/api/backup": true,
-			"/api/since": true,
+			"/api/since": true, "/api/events": true,
 		}
 		for _, route := range w.readRoutes() {
 			want := ""

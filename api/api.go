@@ -116,6 +116,7 @@ func (s *server) nativeRoutes() {
 	s.tokenRoutes()
 	s.whyRoutes()
 	s.sinceRoutes()
+	s.eventRoutes()
 	s.blobRoutes()
 	s.auditRoutes()
 	s.liveRoutes()

@@ -56,6 +56,7 @@ var bounds = map[string]string{
 	"SessionBody.unlinked":            "unlinked",
 	"SessionBody.timeline":            byWhole,
 	"SessionQueueBody.items":          "+itemsMore",
+	"LogEvents.events":                "+before",
 	"Since.inbox":                     "+inboxMore",
 	"Since.queues":                    "+queuesMore",
 	"Since.sessions":                  "+sessionsMore",

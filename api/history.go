@@ -20,6 +20,18 @@ func (s *server) whyRoutes() {
 	})
 }
 
+func (s *server) eventRoutes() {
+	route.Register(s.mount(), route.Route{
+		Method:  http.MethodGet,
+		Path:    "/api/events",
+		Name:    "events",
+		Summary: "Events of the log, filtered, in pages in both directions",
+	}, func(ctx context.Context, in *wire.EventsQuery) (out route.Answer[wire.LogEvents], err error) {
+		out.Body, out.Sequence, err = s.ListEvents(ctx, callOf(ctx).Caller, in)
+		return out, err
+	})
+}
+
 func (s *server) sinceRoutes() {
 	route.Register(s.mount(), route.Route{
 		Method:  http.MethodGet,

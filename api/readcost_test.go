@@ -20,6 +20,7 @@ var whole = map[string]string{
 	"/api/clock":                    "no list",
 	"/api/commands":                 "the commands",
 	"/api/commands/{id}":            "no list",
+	"/api/events":                   "reads the log; 500 events, 20,000 examined",
 	"/api/inbox":                    "what needs a person; each kind is bounded",
 	"/api/inbox/count":              "no list",
 	"/api/live":                     "all views, in parts; then what happens",

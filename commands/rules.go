@@ -241,7 +241,7 @@ var rows = sync.OnceValue(func() []Row {
 		{ID: "watch", Who: RoleOrchestrator | RoleUser, built: fourthRules, Rule: reads},
 		{ID: "since", Who: RoleOrchestrator | RoleUser, Rule: reads},
 		{ID: "why", Who: RoleOrchestrator | RoleUser, Rule: reads},
-		{ID: "events", Who: RoleOrchestrator | RoleUser, Planned: true, Rule: reads},
+		{ID: "events", Who: RoleOrchestrator | RoleUser, built: fifthRules, Rule: reads},
 
 		{ID: "audit:export", Who: RoleUser, Rule: "the user's, and an auditor's"},
 		{ID: "audit:verify", Who: RoleUser, Rule: "the user's, and an auditor's"},
@@ -316,6 +316,7 @@ var alternatives = map[string][]string{
 	"input:list":         {"input:wait"},
 	"watch":              {"since", "input:wait", "status"},
 	"since":              {"task:get", "status"},
+	"events":             {"since", "task:get", "status"},
 	"why":                {"task:get", "status"},
 	"audit:denials":      {"since", "status"},
 	"task:list":          {"status"},

@@ -71,3 +71,11 @@ func (e *UnknownTypeError) Error() string {
 	}
 	return fmt.Sprintf("event type %q is unknown to this version of maestro; use a newer maestro", e.Type)
 }
+
+// KnownType reports whether events have this type, such as "maestro.task.created.v1".
+func KnownType(name string) bool { return byType[name] != nil }
+
+// KnownNoun reports whether the types of some events begin with this noun, such as "task".
+func KnownNoun(noun string) bool {
+	return slices.ContainsFunc(catalogue, func(e Entry) bool { return strings.HasPrefix(e.Type, "maestro."+noun+".") })
+}

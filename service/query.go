@@ -54,6 +54,7 @@ var queryRules = map[Query]queryRule{
 	"inbox-count":           {rows: one("inbox"), past: true},
 	"live":                  {rows: one("watch")},
 	"since":                 {rows: one("since"), readsLog: true},
+	"events":                {rows: one("events"), readsLog: true, past: true},
 	"why":                   {rows: one("why")},
 	"template-list":         {rows: one("template:list"), past: true},
 	"template-get":          {rows: one("template:get"), past: true},

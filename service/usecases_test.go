@@ -62,6 +62,10 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 		_, _, err := s.ListInbox(ctx, c, &wire.InboxFilter{})
 		return err
 	},
+	"ListEvents": func(ctx context.Context, s *stage, c *Caller) error {
+		_, _, err := s.ListEvents(ctx, c, &wire.EventsQuery{})
+		return err
+	},
 	"Look": func(ctx context.Context, s *stage, c *Caller) error {
 		return s.Look(ctx, c, func(v View) error { return v.Permit("project:list", "") })
 	},

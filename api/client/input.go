@@ -52,6 +52,11 @@ func (c *Client) Since(ctx context.Context, query wire.SinceQuery) (wire.Since, 
 	return read[wire.Since](ctx, c, "/api/since", queryOf(query))
 }
 
+// Events returns events of the log.
+func (c *Client) Events(ctx context.Context, query wire.EventsQuery) (wire.LogEvents, error) {
+	return read[wire.LogEvents](ctx, c, "/api/events", queryOf(query))
+}
+
 // Why returns the causes of the present state of an object.
 func (c *Client) Why(ctx context.Context, id string) (wire.Why, error) {
 	return read[wire.Why](ctx, c, pathTo("why", id), nil)

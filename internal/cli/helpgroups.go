@@ -8,8 +8,8 @@ var helpGroups = []struct {
 	commands  []string
 }{
 	{"people", "For people:", []string{
-		"inbox", "input", "project", "plan", "task", "queue", "session", "watch", "since", "why", "status", "template",
-		"token",
+		"inbox", "input", "project", "plan", "task", "queue", "session", "watch", "since", "why", "events", "status",
+		"template", "token",
 	}},
 	{"agents", "For agents:", []string{
 		"whoami", "commands", "report", "track-file", "worker", "orchestrator", "manifest",

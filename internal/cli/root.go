@@ -207,6 +207,7 @@ func nouns() []Noun {
 		{"input", newInput},
 		{"watch", newWatch},
 		{"since", newSince},
+		{"events", newEvents},
 		{"why", newWhy},
 		{"token", newToken},
 		{"status", newStatus},

@@ -143,7 +143,7 @@ func (c *watch) show(m client.LiveMessage) error {
 	case wire.LiveKindSnapshot: // of another log, as after a restore: what it shows did not happen now
 		var part wire.LivePart
 		if err := json.Unmarshal(m.Data, &part); err != nil {
-			return c.unreadable(err)
+			return unreadableAnswer(err)
 		}
 		c.learn(part.Items)
 	case wire.LiveKindAt:
@@ -160,7 +160,7 @@ func (c *watch) show(m client.LiveMessage) error {
 		}
 		var frame wire.LiveFrame
 		if err := json.Unmarshal(m.Data, &frame); err != nil {
-			return c.unreadable(err)
+			return unreadableAnswer(err)
 		}
 		return c.showFrame(frame)
 	}
@@ -175,7 +175,7 @@ func (c *watch) showFrame(frame wire.LiveFrame) error {
 	}
 	event, err := events.Decode(frame.Event)
 	if err != nil {
-		return c.unreadable(err)
+		return unreadableAnswer(err)
 	}
 	at := Instant(events.Millis(event.Time.UnixMilli()))
 	if c.onScreen() != nil {
@@ -210,7 +210,7 @@ func (c *watch) learn(views []wire.LiveView) {
 func (c *watch) noSuchEvent(m client.LiveMessage) error {
 	var point wire.LivePoint
 	if err := json.Unmarshal(m.Data, &point); err != nil {
-		return c.unreadable(err)
+		return unreadableAnswer(err)
 	}
 	if sequence, _, isOf := strings.Cut(c.after, "."); isOf {
 		return &failure.Error{
@@ -228,7 +228,8 @@ func (c *watch) noSuchEvent(m client.LiveMessage) error {
 	}
 }
 
-func (c *watch) unreadable(err error) error {
+// unreadableAnswer returns the error for an answer that this version does not understand.
+func unreadableAnswer(err error) error {
 	return &failure.Error{
 		Code:    failure.File,
 		Message: "The server's answer cannot be read",

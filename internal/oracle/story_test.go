@@ -289,7 +289,7 @@ func byDefault(letter string) string { return list(false, defaultList(letter)...
 func formerDefault(letter string) string {
 	own := slices.DeleteFunc(defaultList(letter), func(id string) bool {
 		switch id {
-		case "input:wait", "manifest:show", "manifest:schema", "template:list", "template:get", "watch":
+		case "input:wait", "manifest:show", "manifest:schema", "template:list", "template:get", "watch", "events":
 			return true
 		}
 		return id == "session:message" && letter != "O"

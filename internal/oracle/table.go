@@ -255,13 +255,14 @@ var (
 	orchestratorRows = []string{
 		"task:reopen", "session:kill", "session:update", "inbox", "input:list", "input:answer", "manifest:generate",
 		"manifest:show", "manifest:schema", "template:list", "template:get", "watch", "since", "why",
+		"events",
 	}
 )
 
 // planned are the rows without a command yet, as docs/contract.md, "Permissions", lists them. Since version 3 of the
 // rules they are in no list; earlier versions gave them to orchestrators.
 var planned = []string{
-	"session:resume", "events", "runner:enroll", "runner:list", "runner:revoke", "session:claim",
+	"session:resume", "runner:enroll", "runner:list", "runner:revoke", "session:claim",
 	"session:exited", "session:usage", "sandbox:blocked", "preflight:failed", "limit:reached",
 }
 
@@ -289,7 +290,8 @@ func (c *trial) defaultList(letter string) []string {
 		return slices.DeleteFunc(list, c.isPlanned)
 	}
 	list = slices.DeleteFunc(list, func(id string) bool {
-		return slices.Contains(slices.Concat(sinceThird, sinceFourth), id) || id == "session:message" && letter != "O"
+		return slices.Contains(slices.Concat(sinceThird, sinceFourth, sinceFifth), id) ||
+			id == "session:message" && letter != "O"
 	})
 	if letter == "O" {
 		list = append(list, "session:resume", "watch", "events")
@@ -303,9 +305,13 @@ var sinceThird = []string{"input:wait", "manifest:show", "manifest:schema", "tem
 // sinceFourth are the commands that version 4 of the rules has, and earlier ones planned.
 var sinceFourth = []string{"watch"}
 
+// sinceFifth are the commands that version 5 of the rules has, and earlier ones planned.
+var sinceFifth = []string{"events"}
+
 // isPlanned reports whether a command did not exist yet in the version of the rules that decided the event.
 func (c *trial) isPlanned(id string) bool {
-	return slices.Contains(planned, id) || c.event.Rules == "3" && slices.Contains(sinceFourth, id)
+	return slices.Contains(planned, id) || c.event.Rules == "3" && slices.Contains(sinceFourth, id) ||
+		!c.fifthOn() && slices.Contains(sinceFifth, id)
 }
 
 // coreList returns the commands of every session, whatever its list.
