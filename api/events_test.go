@@ -50,7 +50,8 @@ func TestEventsAreFilteredAndPaged(t *testing.T) {
 	task := w.task(project)
 	session, token := w.session(adminToken, project, task, ``)
 	for i := range 12 {
-		w.do(token, "report:progress", fmt.Sprintf(`{"message":"Step %d: the LIMIT \"x\" is <low>","taskIds":[%q]}`, i, task))
+		w.do(token, "report:progress",
+			fmt.Sprintf(`{"message":"Step %d: the LIMIT \"x\" is <low>","taskIds":[%q]}`, i, task))
 		w.do(adminToken, "task:update", fmt.Sprintf(`{"taskId":%q,"title":"T%d"}`, task, i)).is(200)
 		w.task(other)
 	}
@@ -75,12 +76,18 @@ func TestEventsAreFilteredAndPaged(t *testing.T) {
 		{[]string{"type", "task.created, session.reported"}, func(_ uint64, e storedEvent) bool {
 			return e.Type == "maestro.task.created.v1" || e.Type == "maestro.session.reported.v1"
 		}},
-		{[]string{"actor", session}, func(_ uint64, e storedEvent) bool { return strings.HasSuffix(e.Source, session) }},
+		{[]string{"actor", session}, func(_ uint64, e storedEvent) bool {
+			return strings.HasSuffix(e.Source, session)
+		}},
 		{[]string{"actor", "admin", "type", "maestro.task.updated.v1"}, func(_ uint64, e storedEvent) bool {
 			return e.Type == "maestro.task.updated.v1"
 		}},
-		{[]string{"aggregate", "task/" + task}, func(_ uint64, e storedEvent) bool { return e.Subject == "task/"+task }},
-		{[]string{"aggregate", session}, func(_ uint64, e storedEvent) bool { return e.Subject == "session/"+session }},
+		{[]string{"aggregate", "task/" + task}, func(_ uint64, e storedEvent) bool {
+			return e.Subject == "task/"+task
+		}},
+		{[]string{"aggregate", session}, func(_ uint64, e storedEvent) bool {
+			return e.Subject == "session/"+session
+		}},
 		{[]string{"text", `limit "X" is <`}, func(_ uint64, e storedEvent) bool {
 			return e.Type == "maestro.session.reported.v1"
 		}},
@@ -99,7 +106,8 @@ func TestEventsAreFilteredAndPaged(t *testing.T) {
 				want = append(want, e.Seq)
 			}
 		}
-		if got := sequencesOf(w.events(adminToken, append(c.query, "limit", "500")...).Events); !slices.Equal(got, want) {
+		got := sequencesOf(w.events(adminToken, append(c.query, "limit", "500")...).Events)
+		if !slices.Equal(got, want) {
 			t.Errorf("%q: %d, want %d", c.query, got, want)
 		}
 		for _, limit := range []string{"1", "4", "7"} {

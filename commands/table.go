@@ -78,9 +78,10 @@ const (
 	thirdRules = "3"
 	// fourthRules has a command for the live views.
 	fourthRules = "4"
-	// fifthRules has a command for the events of the log. It notifies orchestrators of what the user decides about the work that they lead, takes no relative
-	// working directory, lets no session skip the next item of a queue once it has said that it is done, and lets one
-	// note the end of its own command if the orchestrator that spawned it has ended.
+	// fifthRules has a command for the events of the log. It notifies orchestrators of what the user decides about the
+	// work that they lead, takes no relative working directory, lets no session skip the next item of a queue once it
+	// has said that it is done, and lets one note the end of its own command if the orchestrator that spawned it has
+	// ended.
 	fifthRules = "5"
 )
 

@@ -62,7 +62,12 @@ func (s *Service) listEvents(
 	if err != nil {
 		return body, head, err
 	}
-	x := &eventSearch{service: s, caller: c, seen: map[string]bool{}, all: c.ReadsAll() && in.ProjectID == ""}
+	x := &eventSearch{
+		service: s,
+		caller:  c,
+		seen:    map[string]bool{},
+		all:     c.ReadsAll() && in.ProjectID == "",
+	}
 	if x.filter, err = eventFilterOf(in); err == nil {
 		x.limit, err = eventLimit(in.Limit)
 	}
@@ -100,7 +105,8 @@ func eventLimit(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, Invalid("/limit", "limit must be a number from 1 to %d, not '%s'", eventsMost, safetext.Printable(text))
+		return 0, Invalid("/limit", "limit must be a number from 1 to %d, not '%s'",
+			eventsMost, safetext.Printable(text))
 	}
 	return min(n, eventsMost), nil
 }
@@ -149,7 +155,8 @@ func (x *eventSearch) sequenceOf(
 	}
 	moment, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return 0, Invalid("/"+name, "%s must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '%s'",
+		return 0, Invalid("/"+name,
+			"%s must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '%s'",
 			name, safetext.Printable(text))
 	}
 	if until {

@@ -14,6 +14,7 @@ import (
 // meanings are the meanings of flags that several commands describe in different words. A command that uses such a name
 // for something else needs another name.
 var meanings = map[string]string{
+	"actor":         "who did it",
 	"accept-faults": "take events that break a rule",
 	"at":            "the moment that is shown",
 	"all":           "everything there is, not what is meant without it",
@@ -44,6 +45,7 @@ var meanings = map[string]string{
 	"role":          "the role",
 	"session":       "the session",
 	"signer":        "who signed the backup",
+	"type":          "the type, of those that its noun has",
 	"skills":        "the skills",
 	"status":        "the status, of those that its noun has",
 	"strategy":      "the strategy of the session",

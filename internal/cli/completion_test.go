@@ -13,7 +13,8 @@ import (
 var freeText = []string{
 	`"<answer>"…`, `"<name>"`, `"<reason>"`, `"<text>"`, `"<text>"…`, `"<words>"`, "", "agentId", "answer",
 	"description", "duration", "duration|time", "int", "json", "mailId", "message", "name", "number", "question",
-	"reason", "sequence", "sequence:hash", "sequence|time", "skills", "string", "summary", "text", "title", "types", "aggregate",
+	"reason", "sequence", "sequence:hash", "sequence|time", "skills", "string", "summary", "text", "title",
+	"types", "aggregate",
 	"type", "url", "variable",
 }
 

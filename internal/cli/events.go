@@ -38,13 +38,13 @@ whole history.`,
 	projectFlag(cmd, &c.query.ProjectID)
 	allProjectsFlag(cmd, &c.everywhere)
 	bindQuery(cmd, &c.query)
-	cmd.Flags().StringVar(&c.query.From, "from", "", "the first event: a sequence, a time, or a duration ago such as 10m")
-	cmd.Flags().StringVar(&c.query.To, "to", "", "the last event: a sequence, a time, or a duration ago such as 10m")
+	cmd.Flags().StringVar(&c.query.From, "from", "",
+		"the first event: a sequence, a time, or a duration ago such as 10m")
 	ValueName(cmd, "from", "<sequence|time>")
-	ValueName(cmd, "to", "<sequence|time>")
 	cmd.Flags().IntVar(&c.limit, "limit", eventsShown, "at most this many, the newest")
 	ValueName(cmd, "limit", "<number>")
 	a.ListFlags(cmd)
+	a.AtFlag(cmd)
 	return Tell(cmd, "events")
 }
 
@@ -60,10 +60,8 @@ func (c *eventList) run(ctx context.Context, _ []string) (err error) {
 	case c.query.ProjectID == "" && !c.everywhere:
 		c.query.ProjectID = c.currentProject()
 	}
-	for _, moment := range []*string{&c.query.From, &c.query.To} {
-		if *moment, err = Beginning(*moment); err != nil {
-			return err
-		}
+	if c.query.From, err = Beginning(c.query.From); err != nil {
+		return err
 	}
 	found, names, err := c.newest(ctx)
 	if err != nil {

@@ -6,7 +6,7 @@ import "encoding/json"
 type EventsQuery struct {
 	ProjectID string `query:"projectId" doc:"only this project"`
 	Type      string `query:"type" flag:"type <types>" doc:"of these types, such as task.created, or task for all events of tasks"`
-	Actor     string `query:"actor" flag:"actor <actor>" doc:"caused by this session, user or system"`
+	Actor     string `query:"actor" flag:"actor <actor>" doc:"of this actor: a session's id, a token's name, or system"`
 	Aggregate string `query:"aggregate" flag:"aggregate <aggregate>" doc:"about this task, session, queue and so on: its id, or task/<id>"`
 	Text      string `query:"text" flag:"text <text>" doc:"in which somebody wrote this, in upper or lower case"`
 	From      string `query:"from" doc:"the first event: a sequence, or an RFC 3339 time"`

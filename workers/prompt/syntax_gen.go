@@ -421,6 +421,11 @@ var usages = []usage{
 		description: "Show why something is as it is: the chain of causes back to a person or a deadline",
 	},
 	{
+		id:          "events",
+		syntax:      "events",
+		description: "List events of the log, filtered",
+	},
+	{
 		id:          "audit:export",
 		syntax:      "audit export [<file>] [--project <projectId>]",
 		description: "Write the log, one event per line, without its long texts",
