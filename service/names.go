@@ -31,7 +31,7 @@ func (v View) names(ids ...string) map[string]string {
 		if x := v.Session(id); x != nil && x.Name != "" && may("session:info", x.ProjectID) {
 			names[id] = x.Name
 		}
-		if t := v.Task(id); t != nil && may("task:get", t.ProjectID) {
+		if t := v.TaskEver(id); t != nil && may("task:get", t.ProjectID) { // a deleted one keeps its title
 			names[id] = t.Title
 		}
 	}
