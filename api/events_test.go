@@ -137,6 +137,19 @@ func TestEventsAreFilteredAndPaged(t *testing.T) {
 	if !slices.Equal(sequencesOf(past), sequencesOf(all)[:middle.Seq]) {
 		t.Errorf("at %d: %d", middle.Seq, sequencesOf(past))
 	}
+	for _, beyond := range []string{"to=99999", "after=0&to=99999", "before=99999", "at=" + fmt.Sprint(w.log.head())} {
+		var body wire.LogEvents
+		r := w.send(http.MethodGet, "/api/events?limit=500&"+beyond, adminToken, "").is(200)
+		if err := json.Unmarshal(r.body, &body); err != nil || len(body.Events) != len(all) {
+			t.Errorf("%s: %d events, %v", beyond, len(body.Events), err)
+		}
+	}
+	for _, none := range []string{"from=99999", "after=99999", "before=0", "before=1", "from=9&to=8", "text=nowhere"} {
+		r := w.send(http.MethodGet, "/api/events?"+none, adminToken, "").is(200)
+		if !strings.HasPrefix(string(r.body), `{"events":[],`) {
+			t.Errorf("%s: %s", none, r.body)
+		}
+	}
 	for _, wrong := range []string{
 		"type=nonsense", "limit=0", "limit=x", "before=x", "after=-1", "before=3&after=3", "from=soon", "to=soon",
 	} {

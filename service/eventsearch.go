@@ -91,7 +91,7 @@ func (s *Service) listEvents(
 	if err != nil {
 		return body, head, err
 	}
-	body.Events = x.found
+	body.Events = append([]wire.LogEvent{}, x.found...) // an empty list is not null
 	err = s.Look(ctx, c, func(v View) error {
 		body.Names = v.names(x.mentions...)
 		return nil
@@ -151,6 +151,9 @@ func (x *eventSearch) sequenceOf(
 		return absent, nil
 	}
 	if sequence, err := strconv.ParseUint(text, 10, 64); err == nil {
+		if until {
+			return min(sequence, head), nil
+		}
 		return min(sequence, head+1), nil
 	}
 	moment, err := time.Parse(time.RFC3339Nano, text)
