@@ -13,7 +13,7 @@ import (
 // Of a batch whose outcome is unknown, a first part may be stored. Each command still becomes exactly one event.
 func TestPartOfABatchIsStored(t *testing.T) {
 	const commands = 30
-	for _, part := range []int{0, 1, 7, commands / 2} {
+	for _, part := range []int{0, 1, 7, commands / 3} {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
