@@ -142,34 +142,10 @@ func (x sessionsAbove) leading(s *projections.State, id string) []string {
 	if before != nil && before.Role == events.RoleOrchestrator {
 		found = append(found, id)
 		if !before.Active() || before.Deleted {
-			found = append(found, successorsOf(s, before)...)
+			found = append(found, s.Successors(before)...)
 		}
 	}
 	x.leaders[id] = found
-	return found
-}
-
-// mostSucceeded is how many of an orchestrator's tasks are searched for those that succeed it.
-const mostSucceeded = 10
-
-func successorsOf(s *projections.State, before *projections.Session) (found []string) {
-	for _, task := range before.TaskIDs[:min(len(before.TaskIDs), mostSucceeded)] {
-		t := s.Task(task)
-		if t == nil {
-			continue
-		}
-		s.Worked(len(t.SessionIDs))
-		for _, id := range t.SessionIDs {
-			y := s.Session(id)
-			if y == nil || !y.Active() || y.Role != events.RoleOrchestrator {
-				continue
-			}
-			s.Worked(len(y.TaskIDs) / namesPerStep)
-			if slices.Contains(y.TaskIDs, task) && s.Succeeds(id, before.ID) {
-				found = append(found, id)
-			}
-		}
-	}
 	return found
 }
 

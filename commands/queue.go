@@ -251,12 +251,7 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	case s.Holds(session) != nil:
 		return nil, nil
 	case thirdOn(c.Rules) && session.Status == events.SessionSaidDone:
-		return nil, &Refusal{
-			Code:    CodeConflict,
-			Message: "Session '" + session.ID + "' reported that it is done, and gets no more items",
-			Why:     "nobody would work on the item",
-			Next:    afterDone(s, session, c),
-		}
+		return nil, isDone(s, session, c, "gets no more items", "nobody would work on the item")
 	}
 	top, passedOver := s.Top(q)
 	if top == nil {
@@ -269,6 +264,16 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		Attempt:    top.Attempts + 1,
 		PassedOver: passedOver,
 	}, nil
+}
+
+// isDone refuses what a session that reported that it is done may not do with items.
+func isDone(s *projections.State, session *projections.Session, c Call, what, why string) *Refusal {
+	return &Refusal{
+		Code:    CodeConflict,
+		Message: "Session '" + session.ID + "' reported that it is done, and " + what,
+		Why:     why,
+		Next:    afterDone(s, session, c),
+	}
 }
 
 // afterDone returns the next step for a session that reported that it is done: it stops, and others give out its work.

@@ -248,12 +248,8 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		case session.Ended():
 			return nil, ended(s, x.ID(), session)
 		case fifthOn(c.Rules) && session.Status == events.SessionSaidDone:
-			return nil, &Refusal{
-				Code:    CodeConflict,
-				Message: "Session '" + session.ID + "' reported that it is done, and skips no more items",
-				Why:     "no other session would get the item before the user queues it again",
-				Next:    afterDone(s, session, c),
-			}
+			return nil, isDone(s, session, c, "skips no more items",
+				"no other session would get the item before the user queues it again")
 		}
 	}
 	top, _ := s.Top(q)

@@ -106,5 +106,27 @@ func (s *State) Succeeds(id, before string) bool {
 	return slices.ContainsFunc(x.TaskIDs, func(task string) bool { return had[task] })
 }
 
+// Successors returns the orchestrators at work that took over from another with one of its first tasks.
+func (s *State) Successors(before *Session) (found []string) {
+	for _, task := range before.TaskIDs[:min(len(before.TaskIDs), mostSucceeded)] {
+		t := s.Task(task)
+		if t == nil {
+			continue
+		}
+		s.work(uint64(len(t.SessionIDs)))
+		for _, id := range t.SessionIDs {
+			y := s.Session(id)
+			if y == nil || !y.Active() || y.Role != events.RoleOrchestrator {
+				continue
+			}
+			s.lookedThrough(len(y.TaskIDs))
+			if slices.Contains(y.TaskIDs, task) && s.Succeeds(id, before.ID) {
+				found = append(found, id)
+			}
+		}
+	}
+	return found
+}
+
 // HasSpawned reports whether a session ever spawned another one.
 func (s *State) HasSpawned(id string) bool { return s.spawned.get(id).len() > 0 }

@@ -145,8 +145,8 @@ func (s *State) notify(f fact, task string, from, to events.TaskStatus, reason s
 	}
 }
 
-// notifyOfDeletion tells each session to notify which of its tasks is deleted, or else which of those that it created
-// or spawned a session for: the first of them, parents first.
+// notifyOfDeletion tells each session to notify which of its tasks is deleted, and an orchestrator that has none of
+// them, which of those that it created or spawned a session for: the first of them, parents first.
 func (s *State) notifyOfDeletion(f fact, d *events.TaskDeleted) {
 	if d.Notice == nil {
 		return
@@ -173,7 +173,11 @@ func (s *State) notifyOfDeletion(f fact, d *events.TaskDeleted) {
 		}
 	}
 	for _, id := range d.Notice.SessionIDs {
-		s.mailNotice(f, id, NoticeDeleted, d.Notice.MailID, cmp.Or(about[id], leads[id], d.TaskID), "")
+		task := cmp.Or(about[id], d.TaskID)
+		if about[id] == "" && s.Session(id).Role == events.RoleOrchestrator {
+			task = cmp.Or(leads[id], d.TaskID)
+		}
+		s.mailNotice(f, id, NoticeDeleted, d.Notice.MailID, task, "")
 	}
 }
 

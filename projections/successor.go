@@ -6,7 +6,8 @@ import (
 	"maestro/events"
 )
 
-// mostSucceeded bounds the tasks that the command for a successor names.
+// mostSucceeded bounds the tasks of a session by which its successors are found, and those that the command for one
+// names.
 const mostSucceeded = 10
 
 // Successor returns the command that spawns a session for the work of this one that is left: a task that is completed,

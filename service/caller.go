@@ -97,6 +97,9 @@ func (c *Caller) OtherIdentity(session string) error {
 	}
 }
 
+// ReadTries is how often a read is tried until all parts of its answer are from one moment. Others write meanwhile.
+const ReadTries = 5
+
 // BeginRead forgets which states the caller saw: it begins to read.
 func (c *Caller) BeginRead() { c.first, c.last, c.looked = 0, 0, false }
 

@@ -154,7 +154,7 @@ const byUrgency = "urgency"
 func (s *Service) listInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter, except string, asked PageOf,
 ) (items []projections.InboxItem, sequence uint64, err error) {
-	for range inboxTries {
+	for range ReadTries {
 		c.BeginRead()
 		items, sequence, err = s.listInboxOnce(ctx, c, in, except, asked)
 		if _, several := c.ReadUntil(); err != nil || !several {
@@ -163,9 +163,6 @@ func (s *Service) listInbox(
 	}
 	return items, sequence, err
 }
-
-// inboxTries is how often the inbox is listed until all its items are from one moment. Others write meanwhile.
-const inboxTries = 5
 
 func (s *Service) listInboxOnce(
 	ctx context.Context, c *Caller, in *wire.InboxFilter, except string, asked PageOf,

@@ -93,14 +93,11 @@ func (s *compat) body(x service.ShownSession, c *service.Caller, limit int) Sess
 	view := x.SeenBy(c)
 	view.Strategy = strategyFor(c, x.Session)
 	if x.Session.Spawned {
-		spawned := x.Session
-		if !c.ReadsContext(spawned) {
-			fields := *spawned.SessionFields
-			fields.Context = nil
-			hidden := *spawned
-			hidden.SessionFields, spawned = &fields, &hidden
+		var given json.RawMessage
+		if c.ReadsContext(x.Session) {
+			given = x.Session.Context
 		}
-		view.Metadata, view.Env = s.spawnedExtras(spawned, view.Strategy, view.Env, c.ServerURL())
+		view.Metadata, view.Env = s.spawnedExtras(x.Session, given, view.Strategy, view.Env, c.ServerURL())
 	}
 	return SessionBody{
 		SessionHead: SessionHead{Session: view, Hostname: s.Hostname, Platform: s.Platform},
@@ -156,16 +153,16 @@ func eventsOf(bare service.List[wire.Entry]) service.List[SessionEvent] {
 }
 
 // spawnedExtras returns what older clients expect of a spawned session and the log lacks: its metadata, and information
-// for the session besides the environment that is shown.
+// for the session besides the environment that is shown. given is its context, as far as it is shown.
 func (s *compat) spawnedExtras(
-	x *projections.Session, strategy events.Strategy, shown map[string]string, url string,
+	x *projections.Session, given json.RawMessage, strategy events.Strategy, shown map[string]string, url string,
 ) (json.RawMessage, map[string]string) {
 	metadata := spawnedMetadata{
 		Skills:      x.Skills,
 		SpawnSource: "ui",
 		Role:        x.Role,
 		Strategy:    strategy,
-		Context:     x.Context,
+		Context:     given,
 	}
 	if metadata.Skills == nil {
 		metadata.Skills = []string{}

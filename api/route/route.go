@@ -78,16 +78,14 @@ func Register[I, T any](s Server, r Route, answer func(ctx context.Context, in *
 	register(s, r, nil, answer, 1)
 }
 
-// readTries is how often a read is tried until all parts of its answer are from one moment. Others write meanwhile.
-const readTries = 5
-
-// read adds a read of the state. before runs once, before the first try; nil for nothing.
+// read adds a read of the state, which is tried until its answer is of one moment. before runs once, before the first
+// try; nil for nothing.
 func read[I, T any](
 	s Server, r Route, before func(ctx context.Context, in *I) error,
 	answer func(ctx context.Context, in *I) (Answer[T], error),
 ) {
 	r.Method = http.MethodGet
-	register(s, r, before, answer, readTries)
+	register(s, r, before, answer, service.ReadTries)
 }
 
 func register[I, T any](

@@ -987,7 +987,7 @@ var plants = []plant{
 		notices, "fifthOn(c.Rules) && c.By.Kind == ActorUser", "fifthOn(c.Rules)",
 	}}},
 	{"the successor of an orchestrator is not notified of what the user decides", []edit{{
-		notices, "found = append(found, successorsOf(s, before)...)", "_ = before",
+		notices, "found = append(found, s.Successors(before)...)", "_ = before",
 	}}},
 	{"a session that is done skips the next item", []edit{{
 		"commands/queuefinish.go", "fifthOn(c.Rules) && session.Status == events.SessionSaidDone",
