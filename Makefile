@@ -11,8 +11,12 @@ GOFUMPT       := v0.12.0
 GOLANGCI_LINT := $(TOOLS)/bin/golangci-lint
 GOFUMPT_BIN   := $(TOOLS)/bin/gofumpt
 
+# CLIENT is the TypeScript client of the API. The linter of the API's document is installed with it.
+CLIENT := web/api
+export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
+
 # TEST_TIMEOUT bounds each package's tests; SEEDS and SOAK_SEEDS are how many histories are simulated.
-TEST_TIMEOUT ?= 15m
+TEST_TIMEOUT ?= 30m
 SEEDS        ?= 300
 SOAK_SEEDS   ?= 100000
 PURE         := ./events ./projections ./commands ./engine
@@ -29,13 +33,27 @@ build: ## build bin/maestro
 demo: build ## show the main job in a temporary home: a fleet of twelve workers, three of them and the server killed
 	bin/maestro demo
 
+# Packages without goroutines, in which the race detector has nothing to find, and those whose tests it makes too slow.
+UNRACED      := events commands internal/oracle internal/plan internal/salvage internal/testing/moments \
+	internal/tools/docgen internal/tools/imports internal/tools/speccoverage workers/manifest workers/prompt
+
 .PHONY: test
 test: ## run all tests, under the race detector where goroutines share something
-	.ci/in-memory $(GO) test -race -timeout $(TEST_TIMEOUT) $$($(GO) list ./... | grep -v /internal/salvage$$)
-	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) ./bus ./internal/salvage
+	.ci/in-memory $(GO) test -race -timeout $(TEST_TIMEOUT) \
+		$(filter-out $(UNRACED:%=maestro/%),$(shell $(GO) list ./...))
+	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) ./api ./bus $(UNRACED:%=./%)
+
+.PHONY: test-agents
+test-agents: build ## run a real agent CLI from npm against a scripted model; says so where there is no npm
+	.ci/test-agents
+
+.PHONY: test-client
+test-client: build $(CLIENT)/node_modules/.package-lock.json ## lint the API's document, check the TypeScript client, and run it against the built server; needs Node and npm
+	cd $(CLIENT) && npm run --silent lint && npm run --silent check && npm run --silent build
+	cd $(CLIENT) && MAESTRO_BINARY=$(CURDIR)/bin/maestro npm test --silent
 
 .PHONY: ci
-ci: fmt-check vet lint check-generated test sim demo ## everything that has to pass, as .ci/run does
+ci: fmt-check vet lint check-generated test test-client test-agents sim demo ## everything that has to pass, as .ci/run does
 	@echo "ci: all passed"
 
 .PHONY: fmt
@@ -56,9 +74,15 @@ lint: $(GOLANGCI_LINT)-$(GOLANGCI) ## the linters of .golangci.yml
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: generate
-generate: ## write docs/events.md, docs/limits.md, docs/permissions.md, docs/routes.md, docs/guide/reference.md and workers/prompt/syntax_gen.go
+generate: ## write api/openapi, docs/doctor.md, docs/events.md, docs/limits.md, docs/metrics.md, docs/permissions.md, docs/routes.md, docs/guide/reference.md, web/api/schema.d.ts and workers/prompt/syntax_gen.go
 	$(GO) run ./internal/tools/docgen
 	$(GO) test ./cmd/maestro -count 1 -run '^TestReferenceIsCurrent$$' -update-reference
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory generate-client; else \
+	echo "npm is not installed: $(CLIENT)/schema.d.ts is not written; 'make test-client' checks it"; fi
+
+.PHONY: generate-client
+generate-client: $(CLIENT)/node_modules/.package-lock.json ## write the types of the TypeScript client, web/api/schema.d.ts
+	cd $(CLIENT) && npm run --silent generate
 
 .PHONY: check-generated
 check-generated: ## fail when a generated file is not what the code says
@@ -85,9 +109,10 @@ sim: ## a short simulation: the real Handler on a log that fails in every way; S
 	$(GO) test ./internal/testing/simulation -count 1 -run '^TestSimulation$$|^TestSameSeedSameRun$$' -timeout 10m -seeds $(SEEDS)
 
 .PHONY: soak
-soak: ## a long simulation from a seed that nobody has run, then the real binary: kill -9, a fleet, a server away, hostile sessions, 30 minutes of reports; SOAK_SEEDS=100000
+soak: ## a long simulation from a seed that nobody has run, moments of a million events, then the real binary: kill -9, a fleet, a server away, hostile sessions, 30 minutes of reports; SOAK_SEEDS=100000
 	$(GO) test ./internal/testing/simulation -count 1 -run '^TestSimulation$$' -timeout 0 -from $$(date +%s)00000 -seeds $(SOAK_SEEDS)
 	$(GO) test ./projections -count 1 -run '^TestQueueLine$$' -timeout 1h -stories 1000
+	$(GO) test ./internal/testing/moments -count 1 -timeout 0 -v -events 1000000 -seed $$(date +%s)
 	$(GO) test ./internal/testing/damage -count 1 -timeout 0 -from $$(date +%s) -faults 250
 	$(GO) test ./bus -count 1 -run 'SurvivesDiskFault' -timeout 0 -disk-faults 0
 	$(GO) test ./cmd/maestro -count 1 -run '^TestKilledServerLosesNothing$$' -v -kill-rounds 20
@@ -112,4 +137,10 @@ $(GOLANGCI_LINT)-$(GOLANGCI):
 
 $(GOFUMPT_BIN)-$(GOFUMPT):
 	GOBIN=$(TOOLS)/bin $(GO) install mvdan.cc/gofumpt@$(GOFUMPT)
+	touch $@
+
+# The client's packages are those of its lockfile, with their checksums.
+$(CLIENT)/node_modules/.package-lock.json: $(CLIENT)/package-lock.json
+	@command -v npm >/dev/null || { echo "This needs Node 20 or later and npm; 'make test' needs Go only."; exit 1; }
+	cd $(CLIENT) && npm ci --no-audit --no-fund
 	touch $@

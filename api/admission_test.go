@@ -98,6 +98,12 @@ func TestEachRateIsLimited(t *testing.T) {
 		{"session-reads=1/2", func(w *world, _, token string) reply {
 			return w.send(http.MethodGet, "/api/whoami", token, "")
 		}},
+		{"session-reads=1/2", func(w *world, _, token string) reply { // which writes nothing itself
+			return w.send(http.MethodPost, wire.MCPPath, token, ping, "Accept", accept)
+		}},
+		{"session-reads=1/4", func(w *world, _, token string) reply { // the message is one, and what it reads another
+			return w.send(http.MethodPost, wire.MCPPath, token, callOf("whoami", "{}"), "Accept", accept)
+		}},
 		{"project-commands=1/2", func(w *world, _, token string) reply { return w.do(token, "report:progress", note) }},
 		{"project-bytes=1/30", func(w *world, _, token string) reply { return w.do(token, "report:progress", note) }},
 		{"project-reads=1/2", func(w *world, _, token string) reply {
@@ -216,7 +222,11 @@ func TestRouteDecidesWhatACallIs(t *testing.T) {
 			case route == "/api/inbox", route == "/api/live": // nothing needs anybody
 				want = "server-waits"
 			}
-			if got := over(w.send(http.MethodGet, route+"?wait=1s", adminToken, "")); got != want {
+			query := "?wait=1s"
+			if route == "/api/live" {
+				query = "" // it takes none, and always waits
+			}
+			if got := over(w.send(http.MethodGet, route+query, adminToken, "")); got != want {
 				t.Errorf("GET %s is over %q, want %q", route, got, want)
 			}
 		}

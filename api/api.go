@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
+	"maestro/api/compat"
+	"maestro/api/mcp"
 	"maestro/api/route"
 	"maestro/commands"
 	"maestro/internal/safetext"
@@ -31,6 +33,9 @@ type Config struct {
 	// AllowOrigins are the origins, in addition to the server's own, whose pages may call it: "https://host:port".
 	AllowOrigins []string
 	Version      string
+	// Meter is told of every answer, and Metrics shows what was measured; nil if nobody measures.
+	Meter   Meter
+	Metrics http.Handler
 	// Ready returns why refusals or long texts cannot be written now, or nil; Ready itself may be nil.
 	Ready func() error
 }
@@ -48,16 +53,25 @@ type server struct {
 	table route.Table
 	// shapes are the answer types of other routes, by pattern.
 	shapes map[string]reflect.Type
+	// sockets are the WebSockets of older clients.
+	sockets *compat.Sockets
+	// parameters are those of the routes, by pattern. They are found when the first query comes.
+	parameters func() map[string]parameters
 	// besides are the other routes.
-	besides []Documented
-	started time.Time
-	// unauthenticated counts the calls without a credential; they are not recorded.
-	unauthenticated atomic.Uint64
-	buffers         bufferPool
-	encoders        encoders
-	bodies          bodies
+	besides  []Documented
+	started  time.Time
+	buffers  bufferPool
+	encoders encoders
+	bodies   bodies
+	// catalogue is what callers may use over the Model Context Protocol, and mcp serves it.
+	catalogue *mcp.Catalogue
+	mcp       http.Handler
+	// handler is the server with its log of requests.
+	handler http.Handler
 	// Header values of every answer, allocated once.
 	noStore, noSniff, jsonType []string
+	// cookieBase is the name of the cookie of a login, without its prefix.
+	cookieBase string
 }
 
 // New returns the HTTP handler of everything under /api and of the health checks.
@@ -76,9 +90,16 @@ func New(config Config) (http.Handler, error) {
 		noSniff:  []string{"nosniff"},
 		jsonType: []string{"application/json; charset=utf-8"},
 	}
+	s.sockets = compat.NewSockets(config.Service)
+	s.cookieBase = s.CookieName()
+	if s.Meter == nil {
+		s.Meter = unmetered{}
+	}
 	s.bodies.cutAt(s.Stopping)
 	s.routes()
-	return logged(s, config.Service.Logger), nil
+	s.parameters = sync.OnceValue(s.parametersOf)
+	s.handler = identified(s)
+	return s.handler, nil
 }
 
 func setOf(words []string) map[string]bool {
@@ -92,6 +113,7 @@ func setOf(words []string) map[string]bool {
 // routes registers every route.
 func (s *server) routes() {
 	s.nativeRoutes()
+	s.newMCP() // of our own clients' routes
 	s.compatRoutes()
 	s.mux.HandleFunc("/", s.unknown)
 }
@@ -114,15 +136,20 @@ func (s *server) nativeRoutes() {
 	s.queueRoutes()
 	s.inputRoutes()
 	s.tokenRoutes()
+	s.webhookRoutes()
 	s.whyRoutes()
 	s.sinceRoutes()
 	s.eventRoutes()
+	s.histogramRoutes()
 	s.blobRoutes()
 	s.auditRoutes()
 	s.liveRoutes()
 	s.denialRoutes()
 	s.backupRoutes()
 	s.clockRoutes()
+	s.loginRoutes()
+	s.metricsRoutes()
+	s.publishedRoutes()
 }
 
 const (
@@ -152,17 +179,19 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer body.leave()
 	}
 	header := w.Header()
-	header["Cache-Control"] = s.noStore
-	header["X-Content-Type-Options"] = s.noSniff
+	withTLS(r)
+	s.protect(header, r)
 	if problem := s.checkOrigin(header, r); problem != nil {
 		s.refuseNobody(w, r, problem)
 		return
 	}
-	isAPI := strings.HasPrefix(r.URL.Path, "/api/")
+	socket := compat.IsSocket(r)
+	isAPI := socket || isAPI(r)
 	if (!isAPI || r.Method == http.MethodOptions) && r.URL.Path != wire.IdentityPath {
 		delayed(w, r, func(ctx context.Context) bool { return s.AwaitOpen(ctx, addressOf(r)) })
 	}
-	if r.Method == http.MethodOptions && s.preflight(header, r) {
+	if r.Method == http.MethodOptions {
+		s.options(header, r)
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
@@ -172,7 +201,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c, err := s.identify(r)
 	if err != nil {
-		s.unauthenticated.Add(1)
+		s.NoteUnauthenticated()
 		s.refuseNobody(w, r, err)
 		return
 	}
@@ -180,6 +209,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if notice := s.DamageNotice(); notice != "" {
 			header[wire.HeaderDamage] = []string{notice}
 		}
+	}
+	if c.ended != nil {
+		request, done := untilLogout(r, c.ended)
+		defer done()
+		r = request
 	}
 	on := serving(r, c)
 	if body != nil && c.Ended {
@@ -190,7 +224,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	defer c.admission.Leave()
+	defer c.leave()
 	if body != nil {
 		body.arrived = func() error { return s.StillGood(c.Caller) }
 	}
@@ -208,8 +242,20 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	isCommand := r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, commandsPath)
+	if r.URL.RawQuery != "" && !isCommand && !socket && !isMCP(r) {
+		if r, err = s.readQuery(r); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		c.request = r
+	}
 	if err := s.ask(r, c); err != nil {
 		s.fail(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)), err)
+		return
+	}
+	if socket {
+		s.webSocket(w, r, c)
 		return
 	}
 	if id, ok := strings.CutPrefix(r.URL.Path, commandsPath); ok && r.Method == http.MethodPost {
@@ -218,6 +264,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == manifestsPath && r.Method == http.MethodPost { // its body may be longer than any other
 		s.storeManifest(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)), c)
+		return
+	}
+	if isMCP(r) {
+		s.serveMCP(w, r, c)
 		return
 	}
 	if err := s.prepare(w, r, c); err != nil {
@@ -239,6 +289,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuseNobody refuses a call of an unknown caller. It counts against its address.
 func (s *server) refuseNobody(w http.ResponseWriter, r *http.Request, why error) {
+	s.refuse(w, r, nil, s.delayNobody(w, r, why))
+}
+
+// delayNobody counts a call of an unknown caller against its address, and returns why it is refused.
+func (s *server) delayNobody(w http.ResponseWriter, r *http.Request, why error) error {
 	delayed(w, r, func(ctx context.Context) bool {
 		hangUp, over := s.AdmitNobody(ctx, addressOf(r))
 		if over != nil {
@@ -246,7 +301,7 @@ func (s *server) refuseNobody(w http.ResponseWriter, r *http.Request, why error)
 		}
 		return hangUp
 	})
-	s.refuse(w, r, nil, why)
+	return why
 }
 
 // route handles the requests that the mux would answer with an HTML page: the mux redirects unclean paths.
@@ -292,6 +347,9 @@ func (s *server) methods(r *http.Request) []string {
 		return []string{http.MethodGet, http.MethodPost}
 	}
 	if r.URL.Path == manifestsPath {
+		return []string{http.MethodPost}
+	}
+	if r.URL.Path == wire.MCPPath {
 		return []string{http.MethodPost}
 	}
 	if !isClean(r.URL.EscapedPath()) {

@@ -80,6 +80,13 @@ func (b *memoryBlobs) PutBlob(_ context.Context, blob []byte) (string, error) {
 	return digest, nil
 }
 
+func (b *memoryBlobs) DeleteBlob(_ context.Context, digest string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.blobs, digest)
+	return nil
+}
+
 func (b *memoryBlobs) Blob(_ context.Context, digest string) ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -326,7 +333,11 @@ func (w *world) send(method, path, token, body string, header ...string) reply {
 	if err != nil {
 		w.Fatalf("%s %s: %v", method, path, err)
 	}
-	return reply{w.T, resp.StatusCode, resp.Header, resp.Trailer, answer}
+	r := reply{w.T, resp.StatusCode, resp.Header, resp.Trailer, answer}
+	if req.Header.Get("Upgrade") == "" { // what refuses a WebSocket is not the API
+		published().checkAnswer(w.T, method, path, body, r)
+	}
+	return r
 }
 
 // object reads the reply as a JSON object.

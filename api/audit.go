@@ -21,16 +21,22 @@ func (s *server) auditRoutes() {
 		Name:    "audit-head",
 		Summary: "The log's head: sequence and hash, to be kept elsewhere",
 	}, route.Bare(service.View.GetAuditHead))
-	s.handle("GET /api/audit/export", "The log, one event per line", s.open(s.auditExport))
+	s.handle("GET /api/audit/export", "The log, or one project's part of it, one event per line",
+		s.open(s.auditExport))
 	answers(s, "GET /api/audit/verify", "Verify the log", s.auditVerify, s.open)
 	answers(s, "GET /api/audit/texts", "Compare the long texts with their digests", s.auditTexts, s.open)
 }
 
-// auditExport streams the log, one line per message. For a single project, hashes replace the bodies of other projects'
-// events.
+// auditExport streams the log, one line per message, and then the long texts, if they are wanted. For a single project,
+// hashes replace the bodies of other projects' events.
 func (s *server) auditExport(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	wanted := service.ExportQuery{Project: query.Get("project"), From: query.Get("from"), To: query.Get("to")}
+	wanted := service.ExportQuery{
+		Project: query.Get("projectId"),
+		From:    query.Get("from"),
+		To:      query.Get("to"),
+		Texts:   query.Get("texts"),
+	}
 	out := &counter{to: w}
 	show := func(ctx context.Context, e *service.Export) error {
 		header := w.Header()
@@ -39,7 +45,7 @@ func (s *server) auditExport(w http.ResponseWriter, r *http.Request) {
 		return writeExport(ctx, out, e)
 	}
 	if err := s.Export(r.Context(), callOf(r.Context()).Caller, wanted, show); err != nil {
-		s.breakOff(w, r, out.written > 0, err)
+		s.breakOff(w, r, out.written > 0, out.lost, err)
 	}
 }
 
@@ -51,19 +57,44 @@ func writeExport(ctx context.Context, out io.Writer, e *service.Export) error {
 		buffer = buffer[:0]
 		return err
 	}
+	full := func() error {
+		if len(buffer) < flushEvery {
+			return ctx.Err()
+		}
+		return send()
+	}
+	var head events.Head
 	err := e.Read(ctx, func(line service.Exported) error {
+		head = events.Head{Sequence: line.Sequence, Hash: line.Hash}
 		if line.Withheld {
 			buffer = export.AppendWithheld(buffer, line.Sequence, line.Hash, line.PrevHash, line.Digest)
 		} else {
 			buffer = export.Append(buffer, line.Message, line.Hash)
 		}
-		if len(buffer) < flushEvery {
-			return ctx.Err()
-		}
-		return send()
+		return full()
 	})
+	end := export.End{Head: head}
+	if err == nil && e.HasTexts() {
+		texts := 0
+		end.Texts = &texts
+		err = e.ReadTexts(ctx, func(text service.ExportedText) error {
+			texts++
+			switch {
+			case text.Redacted:
+				buffer = export.AppendRedacted(buffer, text.Digest)
+			case text.Lost != "":
+				buffer = export.AppendLost(buffer, text.Digest, text.Lost)
+			default:
+				buffer = export.AppendText(buffer, text.Digest, text.Content)
+			}
+			return full()
+		})
+	}
 	if err != nil {
 		return err
+	}
+	if head.Sequence > 0 { // the export of nothing is empty
+		buffer = export.AppendEnd(buffer, end)
 	}
 	return send()
 }

@@ -43,7 +43,7 @@ func judge(t *testing.T, file []byte, from *events.Head) engine.Verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return verdict
+	return verdict.Verdict
 }
 
 func expectFault(t *testing.T, verdict engine.Verdict, what string) {
@@ -67,7 +67,10 @@ func TestExportVerifies(t *testing.T) {
 		t.Errorf("a whole export: %+v", verdict)
 	}
 	lines := bytes.SplitAfter(bytes.TrimSuffix(whole, []byte("\n")), []byte("\n"))
-	for i, text := range lines {
+	if end, err := export.ReadEnd(lines[len(lines)-1]); err != nil || end.Head != head || end.Texts != nil {
+		t.Errorf("the last line is %s: %v", lines[len(lines)-1], err)
+	}
+	for i, text := range lines[:len(lines)-1] {
 		line, err := export.ReadLine(text)
 		if err != nil || !bytes.Equal(line.Body(), w.log.messages[i].Body) ||
 			line.Subject != w.log.messages[i].Subject {
@@ -85,11 +88,19 @@ func TestExportVerifies(t *testing.T) {
 	}
 	expectFault(t, judge(t, w.export("?from=3"), nil), "begins at sequence 3")
 	expectFault(t, judge(t, w.export("?to=4"), &head), "ends at 4")
-	if got := bytes.Count(w.export("?from=3&to=5"), []byte("\n")); got != 3 {
-		t.Errorf("from 3 to 5 are %d lines", got)
+	if got := bytes.Count(w.export("?from=3&to=5"), []byte("\n")); got != 4 {
+		t.Errorf("from 3 to 5 are %d lines, with the last one", got)
 	}
 	if got := w.export("?from=99"); len(got) != 0 {
 		t.Errorf("after the head is %s", got)
+	}
+	for _, wrong := range []string{"1", "TRUE", "yes"} {
+		w.send(http.MethodGet, "/api/audit/export?texts="+wrong, adminToken, "").refused(400, "VALIDATION_ERROR",
+			"texts is true or false")
+		for _, name := range []string{"active", "living", "brief"} {
+			w.send(http.MethodGet, "/api/sessions?"+name+"="+wrong, adminToken, "").refused(400,
+				"VALIDATION_ERROR", name)
+		}
 	}
 	w.send(http.MethodGet, "/api/audit/export?from=x", adminToken, "").refused(400, "VALIDATION_ERROR", "from")
 }
@@ -118,7 +129,11 @@ func TestExportRevealsTampering(t *testing.T) {
 				t.Errorf("%s: an altered hash in line %d goes unnoticed", name, at+1)
 			}
 			missing := slices.Delete(lines(), at, at+1)
-			if verdict := judge(t, bytes.Join(missing, nil), &head); len(verdict.Faults) == 0 {
+			if export.IsEnd(lines()[at]) { // as earlier versions wrote it
+				if verdict := judge(t, bytes.Join(missing, nil), &head); len(verdict.Faults) > 0 {
+					t.Errorf("%s: without its last line: %+v", name, verdict)
+				}
+			} else if verdict := judge(t, bytes.Join(missing, nil), &head); len(verdict.Faults) == 0 {
 				t.Errorf("%s: the omission of line %d goes unnoticed", name, at+1)
 			}
 			if at > 0 {
@@ -134,7 +149,16 @@ func TestExportRevealsTampering(t *testing.T) {
 			t.Fatalf("%s: nothing to alter", name)
 		}
 		expectFault(t, judge(t, altered, &head), "its message hashes to")
+		last := lines()
+		cut := bytes.Join(slices.Delete(last, len(last)-3, len(last)-2), nil)
+		expectFault(t, judge(t, cut, nil), "it says that the log ended at "+head.String())
 		expectFault(t, judge(t, file[:len(file)/2], nil), "not a line")
+		twice := bytes.Replace(file, []byte(`"event":`), []byte(`"event":{"forged":1},"event":`), 1)
+		expectFault(t, judge(t, twice, nil), "in another form")
+		own := bytes.LastIndex(file, []byte(`"subject":"maestro.ev.proj_`)) + len(`"subject":"maestro.ev.proj_`)
+		elsewhere := bytes.Clone(file)
+		elsewhere[own] ^= 1
+		expectFault(t, judge(t, elsewhere, nil), "it is stored under the subject")
 		other := head
 		other.Hash[0] ^= 1
 		expectFault(t, judge(t, file, &other), "the witness saw")

@@ -1,12 +1,12 @@
 package api
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"strings"
 
 	"maestro/api/compat"
-	"maestro/commands"
 	"maestro/service"
 	"maestro/service/wire"
 )
@@ -19,6 +19,15 @@ type call struct {
 	body    []byte
 	// admission is what the call uses of its limits.
 	admission *service.Admission
+	// ended ends with the login of a browser; nil if the caller showed a token.
+	ended context.Context
+}
+
+// leave ends what the call uses of its limits, unless it has ended already.
+func (c *call) leave() {
+	if c.admission != nil {
+		c.admission.Leave()
+	}
 }
 
 type callKey struct{}
@@ -36,9 +45,17 @@ func newCall(caller *service.Caller, r *http.Request) *call {
 // identify determines the caller from the credential alone.
 func (s *server) identify(r *http.Request) (*call, error) {
 	values := r.Header["Authorization"]
+	if compat.IsSocket(r) && len(values) == 0 {
+		if token := compat.SocketToken(r.Header); token != "" {
+			values = []string{"Bearer " + token}
+		}
+	}
 	if len(values) == 0 {
 		if s.AuthOff && fromLoopback(r.RemoteAddr) {
 			return s.anonymous(r), nil
+		}
+		if _, ok := s.secretOf(r); ok {
+			return s.identifyLogin(r)
 		}
 		return nil, service.NotAuthenticated("A token is required", "the request has no Authorization header", false)
 	}
@@ -48,20 +65,30 @@ func (s *server) identify(r *http.Request) (*call, error) {
 		return nil, service.NotAuthenticated("The Authorization header is not a Bearer token",
 			"one header with one token is expected", true)
 	}
-	caller, err := s.Authenticate(token)
+	caller, err := s.AuthenticateFrom(token, r.RemoteAddr)
+	if err != nil {
+		return nil, err
+	}
+	return newCall(caller, r), nil
+}
+
+// identifyLogin determines the caller from the cookie of a login.
+func (s *server) identifyLogin(r *http.Request) (*call, error) {
+	caller, ended, err := s.loggedIn(r)
 	if err != nil {
 		return nil, err
 	}
 	c := newCall(caller, r)
-	if c.By.Kind == commands.ActorUser && c.By.Name != commands.AdminName {
-		s.Uses.Used(c.By.Name, c.By.Generation, s.Now(), r.RemoteAddr)
-	}
+	c.ended = ended
 	return c, nil
 }
 
 // anonymous identifies a caller without a credential by the path: below a session's queue, timeline or events it is
-// that session, elsewhere the user.
+// that session, elsewhere the user, as on a WebSocket, whose path says nothing.
 func (s *server) anonymous(r *http.Request) *call {
+	if compat.IsSocket(r) {
+		return newCall(s.Anonymous(""), r)
+	}
 	return newCall(s.Anonymous(compat.SessionOf(r.URL.Path)), r)
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"io"
+	"log/slog"
 	"net/http"
 
 	"maestro/events"
@@ -21,18 +22,22 @@ func (s *server) backup(w http.ResponseWriter, r *http.Request) {
 		header[wire.HeaderSequence] = []string{sequenceText(head.Sequence)}
 	})
 	if err != nil {
-		s.breakOff(w, r, out.written > 0, err)
+		s.breakOff(w, r, out.written > 0, out.lost, err)
 	}
 }
 
 // breakOff ends an answer that failed: with an error if nothing was sent yet, otherwise so that the client notices the
-// cut.
-func (s *server) breakOff(w http.ResponseWriter, r *http.Request, begun bool, err error) {
+// cut. lost says that the client takes no more: then nothing is wrong with the server.
+func (s *server) breakOff(w http.ResponseWriter, r *http.Request, begun, lost bool, err error) {
 	if !begun {
 		s.fail(w, r, err)
 		return
 	}
-	s.Logger.Error("a stream broke off", "path", r.URL.Path, "why", err)
+	level := slog.LevelError
+	if lost || r.Context().Err() != nil {
+		level = slog.LevelDebug
+	}
+	s.Logger.Log(r.Context(), level, "a stream broke off", "path", r.URL.Path, "request", requestID(r), "why", err)
 	panic(http.ErrAbortHandler)
 }
 
@@ -40,10 +45,13 @@ func (s *server) breakOff(w http.ResponseWriter, r *http.Request, begun bool, er
 type counter struct {
 	to      io.Writer
 	written int64
+	// lost says that the client takes no more.
+	lost bool
 }
 
 func (c *counter) Write(b []byte) (int, error) {
 	n, err := c.to.Write(b)
 	c.written += int64(n)
+	c.lost = c.lost || err != nil
 	return n, err
 }

@@ -57,6 +57,10 @@ var bounds = map[string]string{
 	"SessionBody.timeline":            byWhole,
 	"SessionQueueBody.items":          "+itemsMore",
 	"LogEvents.events":                "+before",
+	"LogEvent.redacted":               byFew,
+	"EventHistogram.slices":           "event-slices",
+	"EventSlice.marks":                byFew,
+	"Verdict.redactions":              "+redactionsMore",
 	"Since.inbox":                     "+inboxMore",
 	"Since.queues":                    "+queuesMore",
 	"Since.sessions":                  "+sessionsMore",
@@ -86,6 +90,7 @@ var bounds = map[string]string{
 	"Texts.lost":                      "+lostMore",
 	"TokenView.running":               "+runningMore",
 	"TokenView.projectIds":            "ids",
+	"Webhook.types":                   "entries",
 	"Verdict.faults":                  "+faultsMore",
 	"Why.chains":                      "+chainsMore",
 	"WhyChain.steps":                  "why-steps",
@@ -95,6 +100,8 @@ var bounds = map[string]string{
 	"WorkWord.taskIds":                "session-tasks",
 	"Workflow.words":                  byFew,
 	"Work.dependencyResults":          "+dependencyResultsMore",
+	"ReloadedSkill.roles":             byFew,
+	"Skill.roles":                     byFew,
 	"Whoami.tasks":                    "+tasksMore",
 }
 
@@ -102,7 +109,7 @@ var bounds = map[string]string{
 // whose list the program knows.
 var wholeLists = []string{
 	"/api/projects", "/api/sessions", "/api/tasks", "/api/tasks/{id}/children", "/api/templates",
-	"/api/templates/role/{role}", "/api/audit/limits",
+	"/api/templates/role/{role}", "/api/audit/limits", "/api/skills", "/api/skills/role/{role}",
 }
 
 // TestEveryListOfAnAnswerIsBounded goes over the shapes of all answers. A new list has to say what bounds it.

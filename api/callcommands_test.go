@@ -70,9 +70,13 @@ var whatWrites = []paying{
 	{"O", "PUT /api/templates/{id}", "/api/templates/x", `{"name":"n"}`, 0},
 	{"O", "POST /api/templates/{id}/reset", "/api/templates/x/reset", "", 0},
 	{"O", "DELETE /api/templates/{id}", "/api/templates/x", "", 0},
+	{"O", "POST /api/skills/{id}/reload", "/api/skills/x/reload", "", 0}, // it writes nothing
 	{"O", "POST /api/manifests", "/api/manifests", `{}`, 0},
 	{"O", "POST /api/manifests/generate", "/api/manifests/generate", `{"project":"{p}","taskIds":["{t}"]}`, 0},
+	{"O", "POST /api/webhooks/{id}/test", "/api/webhooks/x/test", "", 0},
 	{"O", "POST /api/clock/confirm", "/api/clock/confirm", "", 0},
+	{"O", "POST /api/login-codes", "/api/login-codes", "", 0},
+	{"O", "DELETE /api/logins/{id}", "/api/logins/x", "", 0},
 	{"Q", "command", "/api/commands/queue:start?wait=25s", `{}`, 0},
 	{"O", "command", "/api/commands/session:spawn", `{"taskIds":["{t}"]}`, 1},
 	{"W", "command", "/api/commands/report:progress", `{"message":"m","taskIds":["{t}"]}`, 1},

@@ -25,6 +25,7 @@ func (s *server) warnings() []wire.Warning {
 			all = append(all, wire.Warning{Code: wire.CodeClock, Message: status.Warning, Next: status.Next})
 		}
 	}
+	all = append(all, s.ParkedWebhooks()...)
 	if s.Warnings != nil {
 		all = append(all, s.Warnings()...)
 	}

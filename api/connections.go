@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -59,6 +60,8 @@ type connection struct {
 	net.Conn
 	listener *Listener
 	address  netip.Addr
+	// secure is the same connection if it uses TLS, otherwise nil.
+	secure *tls.Conn
 	// holder is the owner of the connection. busy says that a call with a valid credential is being served, and idle
 	// since when none is. The listener's mu guards them.
 	holder holder
@@ -76,6 +79,14 @@ type connection struct {
 }
 
 type connectionKey struct{}
+
+// withTLS tells a request that it came by TLS: net/http does not see it below the listener's connection.
+func withTLS(r *http.Request) {
+	if on, ok := r.Context().Value(connectionKey{}).(*connection); ok && on.secure != nil && r.TLS == nil {
+		state := on.secure.ConnectionState()
+		r.TLS = &state
+	}
+}
 
 // Configure makes a server report its connections to the listener. It permits only HTTP/1.1: one connection, one call
 // at a time.
@@ -100,10 +111,15 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if tcp, ok := accepted.(*net.TCPConn); ok {
+		plain := accepted
+		secure, _ := accepted.(*tls.Conn)
+		if secure != nil {
+			plain = secure.NetConn()
+		}
+		if tcp, ok := plain.(*net.TCPConn); ok {
 			_ = tcp.SetWriteBuffer(sendBuffer) // a system that ignores it is bounded by its own buffer
 		}
-		c := &connection{Conn: accepted, listener: l}
+		c := &connection{Conn: accepted, listener: l, secure: secure}
 		if remote, err := netip.ParseAddrPort(accepted.RemoteAddr().String()); err == nil {
 			c.address = remote.Addr().Unmap()
 		}

@@ -41,6 +41,7 @@ func TestEveryRouteAsksAfterItsBody(t *testing.T) {
 					method, path, _ := strings.Cut(route, " ")
 					path = strings.NewReplacer("{id}", map[string]string{
 						"tasks": task, "projects": project, "sessions": other, "templates": "execute-simple",
+						"skills": "x",
 					}[strings.Split(path, "/")[2]], "{taskId}", task).Replace(path)
 					var token string
 					var end func()

@@ -22,6 +22,9 @@ func (s *server) demandOf(r *http.Request) service.Demand {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 		return d
 	}
+	if isMCP(r) { // it writes only through requests of its own, which pay
+		return d
+	}
 	d.Writes, d.Bytes = true, r.ContentLength
 	if r.ContentLength < 0 { // only its end shows its length
 		d.Bytes = maxRequest

@@ -2,9 +2,7 @@ package api
 
 import (
 	"maestro/api/route"
-	"maestro/events"
 	"maestro/service"
-	"maestro/service/wire"
 )
 
 func (s *server) denialRoutes() {
@@ -14,7 +12,7 @@ func (s *server) denialRoutes() {
 	route.Read(s.mount(), route.Route{
 		Path: "/api/audit/unauthenticated", Name: "audit-unauthenticated",
 		Summary: "How many calls came without a valid credential",
-	}, route.Bare(s.unauthenticatedCalls))
+	}, route.Bare(service.View.CountUnauthenticated))
 	route.Read(s.mount(), route.Route{
 		Path: "/api/audit/limits", Name: "audit-limits",
 		Summary: "The limits in force, and how many calls each has refused",
@@ -22,9 +20,4 @@ func (s *server) denialRoutes() {
 	route.Read(s.mount(), route.Route{
 		Path: "/api/audit/can", Name: "audit-can", Summary: "Whether an actor may use a command, and why",
 	}, service.View.GetCan)
-}
-
-func (s *server) unauthenticatedCalls(v service.View) (wire.Unauthenticated, error) {
-	count := wire.Unauthenticated{Count: s.unauthenticated.Load(), Since: events.Millis(s.started.UnixMilli())}
-	return count, v.Permit("audit:denials", "")
 }

@@ -300,7 +300,7 @@ func TestEqualRefusalsAreOneRecord(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		for i := range 100 {
-			w.send(http.MethodGet, "/api/tasks/"+task+"/tree?n="+string(rune('a'+i%26)), loud, "").is(403)
+			w.send(http.MethodGet, "/api/tasks/"+task+"/tree?minSeq="+strings.Repeat("0", 1+i%26), loud, "").is(403)
 			w.do(loud, "task:complete", `{"taskId":"task_`+strings.Repeat("x", i)+`"}`).is(403)
 		}
 		if got := w.denied("?command=session:list"); len(got) != 2 {

@@ -176,30 +176,32 @@ func TestDryRunDoesNotWait(t *testing.T) {
 
 // A dry run after others is for task:complete, tries nothing but that, and costs what the commands cost.
 func TestDryRunAfterOthers(t *testing.T) {
-	w := open(t, nil)
-	project := w.project()
-	parent := w.task(project)
-	child := w.do(adminToken, "task:create", `{"project":"`+project+`","title":"C","parentId":"`+parent+`"}`).
-		is(200).text("event", "data", "taskId")
-	lead, token := w.session(adminToken, project, parent, `,"role":"orchestrator"`)
-	body := `{"taskId":"` + parent + `"}`
-	head := w.log.head()
-	paid, events := w.charged(lead, func() { // before its other calls, which may be charged after their answers
-		r := w.do(token, "task:complete?dryRun=true&after=task_none,"+child, body).is(200)
-		if r.at("event", "type") != "maestro.task.status_changed.v1" {
-			t.Errorf("after the task below: %s", r.body)
+	synctest.Test(t, func(t *testing.T) { // no time passes, so no budget grows back
+		w := openInside(t, nil)
+		project := w.project()
+		parent := w.task(project)
+		child := w.do(adminToken, "task:create", `{"project":"`+project+`","title":"C","parentId":"`+parent+`"}`).
+			is(200).text("event", "data", "taskId")
+		lead, token := w.session(adminToken, project, parent, `,"role":"orchestrator"`)
+		body := `{"taskId":"` + parent + `"}`
+		head := w.log.head()
+		paid, events := w.charged(lead, func() { // before its other calls, which may be charged after their answers
+			r := w.do(token, "task:complete?dryRun=true&after=task_none,"+child, body).is(200)
+			if r.at("event", "type") != "maestro.task.status_changed.v1" {
+				t.Errorf("after the task below: %s", r.body)
+			}
+		})
+		if paid != 3 || events != 0 {
+			t.Errorf("it cost %d commands, and is %d events", paid, events)
+		}
+		w.do(token, "task:complete?dryRun=true", body).is(422)
+		w.do(token, "task:complete?dryRun=true&after=task_none", body).is(422)
+		w.do(token, "task:complete?after="+child, body).is(400)
+		w.do(token, "task:reopen?dryRun=true&after="+child, body).is(400)
+		many := strings.Repeat(child+",", int(commands.LimitCallCommands.Value)) + child
+		w.do(token, "task:complete?dryRun=true&after="+many, body).is(422)
+		if got := w.log.head(); got != head {
+			t.Errorf("the log grew from %d to %d", head, got)
 		}
 	})
-	if paid != 3 || events != 0 {
-		t.Errorf("it cost %d commands, and is %d events", paid, events)
-	}
-	w.do(token, "task:complete?dryRun=true", body).is(422)
-	w.do(token, "task:complete?dryRun=true&after=task_none", body).is(422)
-	w.do(token, "task:complete?after="+child, body).is(400)
-	w.do(token, "task:reopen?dryRun=true&after="+child, body).is(400)
-	many := strings.Repeat(child+",", int(commands.LimitCallCommands.Value)) + child
-	w.do(token, "task:complete?dryRun=true&after="+many, body).is(422)
-	if got := w.log.head(); got != head {
-		t.Errorf("the log grew from %d to %d", head, got)
-	}
 }

@@ -84,7 +84,9 @@ func overHTTP(problem *service.Problem) *httpProblem {
 }
 
 // nameOf names a request for the log.
-func nameOf(r *http.Request) string { return r.Method + " " + safetext.Printable(r.URL.Path) }
+func nameOf(r *http.Request) service.CallName {
+	return service.CallName{What: r.Method + " " + safetext.Printable(r.URL.Path), ID: requestID(r)}
+}
 
 // fail answers an authenticated caller with an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -125,7 +127,7 @@ func (s *server) write(w http.ResponseWriter, body []byte) {
 	_, err := w.Write(body)
 	switch {
 	case errors.As(err, new(*lostError)):
-		s.Logger.Error("an answer broke off", "why", err)
+		s.Logger.Error("an answer broke off", "request", w.Header().Get(wire.HeaderRequestID), "why", err)
 		panic(http.ErrAbortHandler) // otherwise the client takes it for a whole one
 	case err != nil:
 		s.Logger.Debug("a client went away before its answer", "why", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // brokenLog refuses every append with an error.
@@ -52,12 +54,21 @@ func TestServerThatCannotWrite(t *testing.T) {
 }
 
 func TestInternalErrorsAreNotShown(t *testing.T) {
+	log := &logOf{}
 	w := open(t, func(c *setup) {
+		c.Logger = slog.New(slog.NewTextHandler(log, nil))
 		c.Backup = func(context.Context, io.Writer, events.Head) error { return errors.New("password=hunter2") }
 	})
 	r := w.send(http.MethodGet, "/api/backup", adminToken, "").refused(500, "INTERNAL_ERROR", "")
 	if strings.Contains(string(r.body), "hunter2") {
 		t.Errorf("an inner error is shown: %s", r.body)
+	}
+	id := r.header.Get(wire.HeaderRequestID)
+	if want := "look for request " + id + " in the server's log"; id == "" || !strings.Contains(r.text("next"), want) {
+		t.Errorf("the answer does not say %q: %s", want, r.body)
+	}
+	if got := log.String(); !strings.Contains(got, "request="+id) || !strings.Contains(got, "hunter2") {
+		t.Errorf("the log lacks request %s, or its reason:\n%s", id, got)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"maestro/api"
+	"maestro/service/wire"
 )
 
 // compatWrites are the commands of older clients' write routes with the bodies below; one of them, if the command
@@ -52,7 +53,7 @@ func rowsOfRoutes(t *testing.T) map[string][]string {
 		switch {
 		case compatWrites[route] != "" && !slices.Equal(r.Rows, rows[route]):
 			t.Errorf("%s declares the rows %q, but executes %s", route, r.Rows, compatWrites[route])
-		case !strings.HasPrefix(r.Path, "/api/"), route == "POST /api/commands/{id}": // which names the row
+		case r.Public, r.Path == wire.MCPPath, route == "POST /api/commands/{id}": // which names the row
 		case rows[route] == nil && len(r.Rows) == 0 && route != "GET /api/clock": // health
 			t.Errorf("%s needs no row of the permission table", route)
 		case len(r.Rows) > 0:
@@ -81,6 +82,7 @@ func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
 		question := w.ask(otherToken, "How?", ``)
 		self, core := w.session(adminToken, project, task, `,"allowedCommands":["report:needs-input"]`)
 		own := w.ask(core, "Which?", ``)
+		hook := w.hook()
 		_, spent := w.session(adminToken, project, task, ``)
 		for range 1000 { // the budget of reads is 1,000, and so is that of commands
 			w.send(http.MethodGet, "/api/whoami", spent, "")
@@ -103,7 +105,10 @@ func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
 				"sessions":  other,
 				"inputs":    question,
 				"templates": "execute-simple",
+				"logins":    "login_x",
+				"webhooks":  hook,
 				"commands":  "whoami",
+				"skills":    "none",
 			}
 			// of returns the path with the ids of a session and a question.
 			of := func(session, question string) string {

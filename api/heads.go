@@ -1,6 +1,7 @@
 package api
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -53,11 +54,28 @@ func (h *head) read(b []byte) bool {
 // Read implements net.Conn.
 func (c *connection) Read(b []byte) (int, error) {
 	n, err := c.receive(b)
+	if plain := (tls.RecordHeaderError{}); errors.As(err, &plain) && plain.Conn != nil && isMethod(plain.RecordHeader) {
+		_, _ = io.WriteString(plain.Conn, needsTLS)
+	}
 	if !c.head.read(b[:n]) {
 		_, _ = io.WriteString(c.Conn, tooManyLines)
 		return 0, errHead
 	}
 	return n, err
+}
+
+// needsTLS answers a client that speaks HTTP to a server with TLS.
+const needsTLS = "HTTP/1.1 426 Upgrade Required\r\nUpgrade: TLS/1.2, HTTP/1.1\r\nConnection: Upgrade, close\r\n" +
+	"Content-Type: text/plain; charset=utf-8\r\n\r\nThe server speaks TLS: use https://\n"
+
+// isMethod reports whether bytes begin a request of HTTP.
+func isMethod(begin [5]byte) bool {
+	for _, method := range []string{"GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO"} {
+		if string(begin[:]) == method {
+			return true
+		}
+	}
+	return false
 }
 
 // newHead makes a connection expect the head of a request once the call before it has ended.

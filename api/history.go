@@ -32,6 +32,18 @@ func (s *server) eventRoutes() {
 	})
 }
 
+func (s *server) histogramRoutes() {
+	route.Register(s.mount(), route.Route{
+		Method:  http.MethodGet,
+		Path:    "/api/events/histogram",
+		Name:    "events-histogram",
+		Summary: "How many events, and which marks, are in slices of the log",
+	}, func(ctx context.Context, in *wire.HistogramQuery) (out route.Answer[wire.EventHistogram], err error) {
+		out.Body, out.Sequence, err = s.EventHistogram(ctx, callOf(ctx).Caller, in)
+		return out, err
+	})
+}
+
 func (s *server) sinceRoutes() {
 	route.Register(s.mount(), route.Route{
 		Method:  http.MethodGet,

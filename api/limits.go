@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -15,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"maestro/commands"
+	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/service"
 	"maestro/service/wire"
@@ -134,25 +137,24 @@ func metadataOf(header http.Header) (service.Meta, error) {
 		}
 		m.OccurredAt, m.Kept = at, true
 	}
-	if given := header[wire.HeaderTraceParent]; len(given) == 1 && isTraceParent(given[0]) {
-		m.TraceParent = given[0]
-	}
+	m.TraceParent = traceParentOf(header[wire.HeaderTraceParent])
 	return m, nil
 }
 
-// isTraceParent reports whether a header is a W3C trace context; others are ignored, as that standard requires.
-func isTraceParent(text string) bool {
-	const form = "00-00000000000000000000000000000000-0000000000000000-00"
-	if len(text) != len(form) {
-		return false
+// traceParentOf returns the W3C trace context of a write, "" if the caller sent none. The standard requires to begin a
+// new trace in place of one that is not valid.
+func traceParentOf(given []string) string {
+	if len(given) == 0 {
+		return ""
 	}
-	for i := range len(text) {
-		digit := '0' <= text[i] && text[i] <= '9' || 'a' <= text[i] && text[i] <= 'f'
-		if (form[i] == '-') != (text[i] == '-') || form[i] == '0' && !digit {
-			return false
+	if len(given) == 1 {
+		if known := events.TraceParent(given[0]); known != "" {
+			return known
 		}
 	}
-	return true
+	var id [24]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return fmt.Sprintf("00-%x-%x-00", id[:16], id[16:])
 }
 
 // prepare does the common first steps of every route under /api except the commands': it reads a write's headers and

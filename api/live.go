@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
 	"time"
 
 	"maestro/service"
@@ -36,6 +37,9 @@ func (s *server) live(w http.ResponseWriter, r *http.Request) {
 	for err == nil {
 		err = send.next(r.Context(), reader)
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) { // of a write
+		reader.Unread()
+	}
 }
 
 // liveFilter reads the query. A client that reconnects names its position in a header.
@@ -58,9 +62,13 @@ type liveWriter struct {
 	buffer []byte
 }
 
-// next writes the next message, or a heartbeat if there is none for a while.
+// next writes the next message, or a heartbeat if there is none for a while. Messages that come together are sent
+// together.
 func (w *liveWriter) next(ctx context.Context, reader *service.LiveReader) error {
-	waiting, cancel := context.WithTimeout(ctx, liveBeat)
+	waiting, cancel := ctx, func() {}
+	if !reader.HasNext() {
+		waiting, cancel = context.WithTimeout(ctx, liveBeat)
+	}
 	message, err := reader.Next(waiting)
 	cancel()
 	w.buffer = w.buffer[:0]
@@ -80,6 +88,9 @@ func (w *liveWriter) next(ctx context.Context, reader *service.LiveReader) error
 	}
 	if _, err := w.to.Write(append(w.buffer, '\n')); err != nil {
 		return err
+	}
+	if reader.HasNext() {
+		return nil
 	}
 	return w.flush()
 }

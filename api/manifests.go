@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	manifestsPath = "/api/manifests"
+	manifestsPath   = "/api/manifests"
+	generatePattern = "POST /api/manifests/generate"
 	// maxManifest is the maximum size of a manifest.
 	maxManifest = 16 << 20
 )
@@ -20,7 +21,7 @@ const (
 func (s *server) manifestRoutes() {
 	s.handle("GET /api/manifests/schema", "The JSON Schema of manifests", s.manifestSchema)
 	s.handle("GET /api/sessions/{id}/manifest", "A session's manifest", s.sessionManifest)
-	s.handle("POST /api/manifests/generate", "Generate a manifest", s.generateManifest)
+	s.handle(generatePattern, "Generate a manifest", s.generateManifest)
 }
 
 // generateManifest generates a manifest and stores nothing.

@@ -26,8 +26,17 @@ type places struct {
 	mu      sync.Mutex
 	content map[string]string
 	fails   bool
+	removed []string
 	// before is called before one is written; it may block.
 	before func(content string)
+}
+
+func (p *places) RemoveManifest(session string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.content, session)
+	p.removed = append(p.removed, session)
+	return nil
 }
 
 func (p *places) PlaceManifest(session string, content []byte) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"maestro/events"
 	"maestro/service/wire"
 )
 
@@ -36,11 +37,13 @@ func (w *world) sendHeader(method, path, body string, header http.Header) reply 
 	if err != nil {
 		w.Fatal(err)
 	}
-	return reply{w.T, answer.StatusCode, answer.Header, answer.Trailer, said}
+	r := reply{w.T, answer.StatusCode, answer.Header, answer.Trailer, said}
+	published().checkAnswer(w.T, method, path, body, r)
+	return r
 }
 
 // A request may have each header and each query parameter only once, because a second value would not be checked. A
-// repeated traceparent is ignored.
+// repeated traceparent is replaced by a new one.
 func TestRepeatedParametersAreRefused(t *testing.T) {
 	w := openInside(t, nil)
 	project := w.project()
@@ -86,7 +89,7 @@ func TestRepeatedParametersAreRefused(t *testing.T) {
 	}
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	w.sendHeader(http.MethodPost, "/api/tasks", newTask, http.Header{wire.HeaderTraceParent: {trace, trace}}).is(201)
-	if got := w.last().TraceParent; got != "" {
+	if got := w.last().TraceParent; got == trace || events.TraceParent(got) != got || got == "" {
 		t.Errorf("a repeated traceparent is used: %q", got)
 	}
 }

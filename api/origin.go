@@ -23,7 +23,7 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *service.Probl
 			Code:    "HOST_NOT_ALLOWED",
 			Message: "This server is not called '" + safetext.Printable(r.Host) + "'",
 			Why:     "the Host header names neither this machine's loopback nor a name that the server was given",
-			Next:    "call it by the address that it listens on",
+			Next:    "call it by the address that it listens on, or start the server with --allow-host and that name",
 		}
 	}
 	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {
@@ -43,6 +43,7 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *service.Probl
 	}
 	if s.origins[strings.ToLower(origin)] {
 		header.Set("Access-Control-Allow-Origin", origin)
+		header["Cross-Origin-Resource-Policy"] = crossReads
 		header.Set("Access-Control-Expose-Headers", strings.Join([]string{
 			wire.HeaderSequence, wire.HeaderUntil, wire.HeaderRetried, wire.HeaderNext, wire.HeaderMail,
 			wire.HeaderDamage, "Retry-After",
@@ -89,15 +90,20 @@ func schemeOf(r *http.Request) string {
 
 // knownHost accepts loopback names and addresses, and the configured names.
 func (s *server) knownHost(hostport string) bool {
-	host := hostport
-	if name, _, err := net.SplitHostPort(hostport); err == nil {
-		host = name
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	host := hostOf(hostport)
 	if isLoopback(host) {
 		return true
 	}
 	return host != "" && (s.hosts[strings.ToLower(host)] || s.hosts[strings.ToLower(hostport)])
+}
+
+// hostOf returns a host without its port.
+func hostOf(hostport string) string {
+	host := hostport
+	if name, _, err := net.SplitHostPort(hostport); err == nil {
+		host = name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
 func isLoopback(host string) bool {
@@ -108,14 +114,17 @@ func isLoopback(host string) bool {
 	return err == nil && address.Unmap().IsLoopback()
 }
 
-// preflight answers a browser's question whether a page of an allowed origin may call.
-func (s *server) preflight(header http.Header, r *http.Request) bool {
+// options answers what a path takes, and a browser's question whether a page of an allowed origin may call. It needs no
+// credential, because browsers send none with that question; what is answered is no secret.
+func (s *server) options(header http.Header, r *http.Request) {
+	if allowed := s.methods(r); len(allowed) > 0 {
+		header.Set("Allow", strings.Join(allowed, ", "))
+	}
 	if header.Get("Access-Control-Allow-Origin") == "" {
-		return false
+		return
 	}
 	header.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
 	header.Set("Access-Control-Allow-Headers",
 		"Authorization, Content-Type, Idempotency-Key, Maestro-Client, Maestro-Occurred-At, Traceparent, Last-Event-ID")
 	header.Set("Access-Control-Max-Age", "600")
-	return r.Header.Get("Access-Control-Request-Method") != "" || r.Header.Get("Origin") != ""
 }

@@ -87,6 +87,13 @@ var writes = withCells([]write{
 	{"token:create", `{"name":"new-PROJECT","kind":"auditor"}`, "", ""},
 	{"token:revoke", `{"name":"old-PROJECT"}`, `token:create {"name":"old-PROJECT","kind":"auditor"}`, ""},
 	{"token:revoke", `{"sessionId":"CHILD"}`, "", ""},
+	{"audit:redact", `{"text":"DIGEST","reason":"it held a password"}`, "", ""},
+	{"token:used", `{"name":"admin","address":"192.0.2.1"}`, "", ""},
+	{"webhook:create", `{"url":"https://example.org/"}`, "", ""},
+	{"webhook:update", `{"webhookId":"HOOK","name":"n"}`, "", ""},
+	{"webhook:resume", `{"webhookId":"HOOK","skip":true}`, "", ""},
+	{"webhook:delete", `{"webhookId":"HOOK"}`, "", ""},
+	{"webhook:park", `{"webhookId":"HOOK","why":"gone","failures":1,"failingFor":1,"patience":1}`, "", ""},
 	// Nobody can use the system's commands over HTTP, even if their deadline has passed.
 	{"session:lost", `{"sessionId":"CHILD","silentFor":60000,"lease":60000}`, "", ""},
 	{"session:recovered", `{"sessionId":"CHILD"}`, "", ""},
@@ -148,6 +155,9 @@ var reads = []struct{ path, who string }{
 	{"/api/audit/denials", "UA"},
 	{"/api/audit/can?actor=admin&command=task:list", "UA"},
 	{"/api/tokens", "UA"},
+	{"/api/webhooks", "UA"},
+	{"/api/webhooks/HOOK", "UA"},
+	{"/api/webhooks/HOOK/secret", "U"},
 	{"/api/backup", "U"},
 }
 
@@ -214,6 +224,7 @@ func (w *world) stage(column rune) stage {
 	empty := w.do(maker, "project:create", `{"name":"empty"}`).is(200).text("event", "data", "projectId")
 	template := w.do(adminToken, "template:create", `{"name":"t","role":"worker","content":"c"}`).is(200).text("event",
 		"data", "templateId")
+	hook := w.hook()
 	self := ""
 	switch column {
 	case 'U', 'N', 'A', 'R', 'X':
@@ -231,8 +242,18 @@ func (w *world) stage(column rune) stage {
 		token,
 		strings.NewReplacer("SELF", self, "PROJECT", project, "OWN", own, "BLOCKED", blocked, "ME", me, "CHILD", child,
 			"EMPTY", empty, "TEMPLATE", template, "DIGEST", w.manifestOf(me), "PULLER", puller, "SHARED", "shared",
-			"QUESTION", question, "MINE", mine, "LEAD", lead),
+			"HOOK", hook, "QUESTION", question, "MINE", mine, "LEAD", lead),
 	}
+}
+
+// hook returns the id of a webhook, and creates it if there is none.
+func (w *world) hook() string {
+	w.Helper()
+	if hooks := w.send(http.MethodGet, "/api/webhooks", adminToken, "").is(200).array(); len(hooks) > 0 {
+		return hooks[0].(map[string]any)["id"].(string)
+	}
+	made := w.do(adminToken, "webhook:create", `{"url":"https://example.org/"}`).is(200)
+	return made.text("event", "data", "webhookId")
 }
 
 // token makes a named token and returns its secret.

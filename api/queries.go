@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"maestro/api/compat"
 	"maestro/commands"
 	"maestro/service"
 )
@@ -20,16 +21,21 @@ var plainQueries = map[string]service.Query{
 	"GET /api/blobs/{digest}":         "blob",
 	"GET /api/clock":                  "clock",
 	"GET /api/live":                   "live",
+	"GET /api/logins":                 "login-list",
 	"GET /api/manifests/schema":       "manifest-schema",
 	"GET /api/sessions/{id}/manifest": "session-manifest",
+	"GET " + metricsPath:              "metrics",
 }
 
 // writeRows are the rows of the permission table for our own clients' writes below /api besides commands.
 var writeRows = map[string]string{
 	"POST /api/clock/confirm":           service.RowOfClock,
+	"POST /api/login-codes":             service.RowOfLogin,
+	"DELETE /api/logins/{id}":           service.RowOfLogins,
 	"POST /api/manifests/generate":      service.RowOfManifest,
 	"POST " + manifestsPath:             service.RowOfManifest,
 	"POST /api/sessions/{id}/heartbeat": service.RowOfHeartbeat,
+	"POST /api/webhooks/{id}/test":      service.RowOfWebhookTest,
 }
 
 // rowsOf returns the rows of the permission table that permit a route other than a command: one of them, depending on
@@ -42,15 +48,18 @@ func rowsOf(r Documented) []string {
 	if query, plain := plainQueries[pattern]; plain {
 		return query.Rows()
 	}
-	command := strings.Replace(r.name, "-", ":", 1)
+	command := strings.Replace(r.Name, "-", ":", 1)
 	if row, ok := commands.CurrentRules().Row(command); ok && row.Write && r.Method != http.MethodGet {
 		return []string{row.ID}
 	}
-	return service.Query(r.name).Rows()
+	return service.Query(r.Name).Rows()
 }
 
 // queryOf returns a request's query; "" if it is not a read, or there is no such route.
 func (s *server) queryOf(r *http.Request) service.Query {
+	if compat.IsSocket(r) {
+		return compat.SocketQuery
+	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return ""
 	}

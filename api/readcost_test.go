@@ -21,23 +21,32 @@ var whole = map[string]string{
 	"/api/commands":                 "the commands",
 	"/api/commands/{id}":            "no list",
 	"/api/events":                   "reads the log; 500 events, 20,000 examined",
+	"/api/events/histogram":         "1,000 slices at most; counts what the state says of each event",
 	"/api/inbox":                    "what needs a person; each kind is bounded",
 	"/api/inbox/count":              "no list",
 	"/api/live":                     "all views, in parts; then what happens",
+	"/api/logins":                   "at most 256",
 	"/api/manifests/schema":         "a document",
 	"/api/sessions/{id}":            "older clients get its timeline with it",
 	"/api/sessions/{id}/credential": "one secret",
 	"/api/sessions/{id}/manifest":   "a document",
 	"/api/sessions/{id}/workflow":   "a document",
 	"/api/since":                    "reads the log; *-streams",
+	"/api/skills":                   "200 skills at most, and no instructions",
+	"/api/skills/role/{role}":       "200 skills at most, and no instructions",
+	"/api/skills/{id}":              "a document",
 	"/api/templates/default/{role}": "a document",
 	"/api/templates/{id}":           "a document",
 	"/api/tasks/{id}/tree":          "a tree, 20,000 tasks at most",
+	"/api/webhooks":                 "20 webhooks at most",
+	"/api/webhooks/{id}":            "a document",
+	"/api/webhooks/{id}/secret":     "one secret",
 	"/api/whoami":                   "no list",
 	"/api/why/{id...}":              "a chain of causes",
 }
 
-// costs are the queries of every other route, whose cost does not grow with the data.
+// costs are the queries of every other route, whose cost does not grow with the data. POST /mcp is in neither table: it
+// reads by requests to these routes, and TestToolAnswersAreBounded bounds what it keeps of their answers.
 var costs = map[string][]string{
 	"/api/audit/denials":        {"limit=1"},
 	"/api/blobs/{digest}":       {""},

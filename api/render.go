@@ -292,7 +292,7 @@ func (s *server) marshal(to http.ResponseWriter, v any, again bool) (mixed bool)
 	case errors.As(err, &unsent):
 		w.server.Logger.Debug("a client did not take its answer", "why", err)
 	case w.begun:
-		w.server.breakOff(w, w.request, true, err)
+		w.server.breakOff(w, w.request, true, false, err)
 	default:
 		w.status = 0
 		w.server.fail(w, w.request, err)

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
+
+	"maestro/service/wire"
 )
 
 // logOf is a log that several goroutines write.
@@ -46,6 +49,8 @@ func TestRequestsAreLogged(t *testing.T) {
 			}
 			continue
 		}
+		made := regexp.MustCompile(`id=[a-z0-9]{8}-`)
+		got = made.ReplaceAllString(got, "id=")
 		for _, want := range []string{
 			"msg=request id=1 method=POST route=/api/commands/project:create status=200 took=",
 			"msg=request id=2 method=POST route=/api/commands/{id} status=404 took=",
@@ -60,6 +65,35 @@ func TestRequestsAreLogged(t *testing.T) {
 		for _, secret := range []string{adminToken, "Hush", "secret", "wrong-credential", "BREW"} {
 			if strings.Contains(got, secret) {
 				t.Errorf("the log has %q:\n%s", secret, got)
+			}
+		}
+	}
+}
+
+// Every answer has the id of its request: the caller's if that is safe, and otherwise a new one.
+func TestRequestsHaveIDs(t *testing.T) {
+	w := openInside(t, nil)
+	made := regexp.MustCompile(`^[a-z0-9]{8}-\d+$`)
+	seen := map[string]bool{}
+	for _, path := range []string{"/healthz", "/api/projects", "/nowhere", "/metrics"} {
+		for _, given := range []string{
+			"", "two words", "line\u00a0end", strings.Repeat("x", 65), `"quoted"`, "level=ERROR", "a.b", "é",
+		} {
+			id := w.sendHeader(http.MethodGet, path, "", http.Header{wire.HeaderRequestID: {given}}).
+				header.Get(wire.HeaderRequestID)
+			if !made.MatchString(id) || seen[id] {
+				t.Errorf("%s, given %q: the id is %q, seen before: %v", path, given, id, seen[id])
+			}
+			seen[id] = true
+		}
+		twice := w.sendHeader(http.MethodGet, path, "", http.Header{wire.HeaderRequestID: {"one", "two"}})
+		if id := twice.header.Get(wire.HeaderRequestID); !made.MatchString(id) {
+			t.Errorf("%s, two ids: the id is %q", path, id)
+		}
+		for _, given := range []string{"x", "Trace_1-2", strings.Repeat("x", 64)} {
+			r := w.sendHeader(http.MethodGet, path, "", http.Header{wire.HeaderRequestID: {given}})
+			if got := r.header[wire.HeaderRequestID]; len(got) != 1 || got[0] != given {
+				t.Errorf("%s, given %q: the id is %q", path, given, got)
 			}
 		}
 	}

@@ -20,6 +20,7 @@ func describe(t *route.Table) {
 	page[projections.QueueView](t)
 	page[wire.Template](t)
 	page[wire.TokenView](t)
+	page[wire.Webhook](t)
 	route.Describe[service.TaskPage, []projections.TaskView](t)
 	route.Describe[service.Tree, projections.TaskTree](t)
 	route.Describe[service.TreePage, []projections.TaskTree](t)
@@ -56,6 +57,16 @@ func (s *server) mount() route.Server {
 func (s *server) compatRoutes() {
 	compat.Register(s.mountCompat())
 	answers(s, compat.HealthRoute, compat.HealthSummary, s.health) // needs no caller, as the others do
+	answers(s, compat.SocketsRoute, compat.SocketsSummary, func(*http.Request) (compat.SocketsStatus, error) {
+		return s.sockets.Status(), nil
+	})
+}
+
+// webSocket sends a client what its caller may watch, in the events of older clients.
+func (s *server) webSocket(w http.ResponseWriter, r *http.Request, c *call) {
+	if err := s.sockets.Serve(w, r, c.Caller); err != nil {
+		s.fail(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)), err)
+	}
 }
 
 // sharedRoutes mounts the reads of our own clients whose answers have more members for older clients.

@@ -26,11 +26,20 @@ var asItIs = map[string]string{
 	"GET /api/audit/export":             "lines of events",
 	"GET /api/backup":                   "an archive",
 	"GET /api/blobs/{digest}":           "a text",
+	"GET /api/docs":                     "a page",
+	"GET /api/docs/style.css":           "a style sheet",
+	"GET /api/openapi.json":             "an OpenAPI document",
 	"GET /api/live":                     "server-sent events, with types of service/wire as their data",
 	"GET /api/manifests/schema":         "a JSON Schema",
 	"GET /api/sessions/{id}/manifest":   "a manifest",
 	"POST /api/manifests/generate":      "a manifest",
 	"POST /api/sessions/{id}/heartbeat": "no body",
+	"GET /{$}":                          "a page",
+	"GET /login":                        "a page",
+	"GET /login.js":                     "a script",
+	"POST /login":                       "no body",
+	"POST /logout":                      "no body",
+	"GET /metrics":                      "the text format of Prometheus",
 }
 
 // withMore are the answers that have further members for older clients: those that older.txt lists.

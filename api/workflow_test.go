@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"maestro/api/export"
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/events"
 	"maestro/service"
 	"maestro/service/wire"
 )
@@ -150,9 +152,45 @@ func TestCommandAttributes(t *testing.T) {
 		"VALIDATION_ERROR", wire.HeaderOccurredAt)
 	w.do(adminToken, "project:create", `{"name":"x"}`, wire.HeaderOccurredAt, "9999-12-31T23:59:59-01:00").refused(400,
 		"VALIDATION_ERROR", wire.HeaderOccurredAt)
-	if r := w.do(adminToken, "project:create", `{"name":"x"}`, wire.HeaderTraceParent, "garbage").is(200); r.at("event",
-		"traceparent") != nil {
-		t.Error("a garbage traceparent was stored")
+	r = w.do(adminToken, "project:create", `{"name":"x"}`, wire.HeaderTraceParent, "garbage").is(200)
+	if made := r.text("event", "traceparent"); made == "" || events.TraceParent(made) != made {
+		t.Errorf("in the place of garbage: %q", made)
+	}
+	if r := w.do(adminToken, "project:create", `{"name":"x"}`).is(200); r.at("event", "traceparent") != nil {
+		t.Errorf("nobody sent a trace: %s", r.body)
+	}
+}
+
+// A retry is answered with the trace of the first attempt: a trace is no part of what was asked. Whoever reads the
+// event later sees the same bytes.
+func TestTraceIsKept(t *testing.T) {
+	w := open(t, nil)
+	const first = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	const second = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+	project := w.project()
+	here := regexp.MustCompile(`id: (\S+)`).FindSubmatch(
+		w.send(http.MethodGet, "/api/live?follow=false&after=now", adminToken, "").is(200).body)
+	for i, trace := range []string{first, second, "garbage", ""} {
+		headers := []string{wire.HeaderKey, "once", wire.HeaderTraceParent, trace}
+		r := w.do(adminToken, "task:create", `{"project":"`+project+`","title":"T"}`, headers...).is(200)
+		if got := r.text("event", "traceparent"); got != first {
+			t.Errorf("attempt %d, trace %q: the event has %q", i+1, trace, got)
+		}
+		if retried := r.header.Get(wire.HeaderRetried) == "true"; retried != (i > 0) {
+			t.Errorf("attempt %d is a retry: %v", i+1, retried)
+		}
+	}
+	body := w.log.messages[len(w.log.messages)-1].Body
+	for _, path := range []string{
+		"/api/audit/export", "/api/live?follow=false&after=" + string(here[1]), "/api/events?type=task",
+	} {
+		r := w.send(http.MethodGet, path, adminToken, "").is(200)
+		if path != "/api/events?type=task" && !strings.Contains(string(r.body), string(body)) {
+			t.Errorf("%s does not show the stored bytes: %s", path, r.body)
+		}
+		if !strings.Contains(string(r.body), first) {
+			t.Errorf("%s does not show the trace: %s", path, r.body)
+		}
 	}
 }
 
@@ -266,7 +304,7 @@ func TestClient(t *testing.T) {
 		said.Code != "HTTP_ERROR" {
 		t.Errorf("%#v", err)
 	}
-	stream, err := c.Export(t.Context(), "", 0)
+	stream, err := c.Export(t.Context(), client.Exported{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +313,7 @@ func TestClient(t *testing.T) {
 		t.Errorf("a streamed export: %+v %v", verdict, err)
 	}
 	_ = stream.Close()
-	if _, err := c.Export(t.Context(), "proj_none", 0); !asError(err, &said) ||
+	if _, err := c.Export(t.Context(), client.Exported{Project: "proj_none"}); !asError(err, &said) ||
 		said.Status != 404 || said.Error() == "" {
 		t.Errorf("%#v", err)
 	}

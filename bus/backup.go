@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -85,6 +86,9 @@ func (b *Bus) backup(ctx context.Context, w io.Writer, o BackupOptions) (BackupS
 		return seal, err
 	}
 	for _, digest := range b.digestsToKeep(ctx, named) {
+		if named[digest] == removedText {
+			continue
+		}
 		content, err := b.Blob(ctx, digest)
 		switch {
 		case err == nil:
@@ -170,12 +174,18 @@ func nameBlobs(named map[string]uint64, m events.Message, decoder *events.Decode
 	if err != nil {
 		return
 	}
+	if text := redacted(event.Data); text != "" {
+		named[text] = removedText
+	}
 	for _, d := range events.Digests(event.Data) {
 		if named[d.Digest] == 0 {
 			named[d.Digest] = m.Sequence
 		}
 	}
 }
+
+// removedText stands, for a text that was redacted, in the place of the event that names it.
+const removedText = math.MaxUint64
 
 // writeLog writes the log up to head, one line per message, and verifies that the chain leads to head. If named is not
 // nil, it notes there the first event that names each blob.

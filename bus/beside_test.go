@@ -125,34 +125,6 @@ func TestLateAnswersAreNotMixedUp(t *testing.T) {
 	}
 }
 
-func TestAnnouncements(t *testing.T) {
-	b := mustOpen(t, t.TempDir(), Always)
-	heard := make(chan *nats.Msg, 10)
-	sub, err := b.Conn().ChanSubscribe(events.LivePrefix+">", heard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	for range 2 { // again after a reopen, which subscriptions survive
-		if err := b.Conn().Flush(); err != nil {
-			t.Fatal(err)
-		}
-		b.Announce([]events.Message{
-			{Subject: "maestro.ev.p.task.1", Body: []byte("a")},
-			{Subject: "maestro.ev.p.task.2", Body: []byte("b")},
-		})
-		for _, want := range []string{"maestro.live.p.task.1 a", "maestro.live.p.task.2 b"} {
-			if m := <-heard; m.Subject+" "+string(m.Data) != want {
-				t.Fatalf("heard %q %q, expected %q", m.Subject, m.Data, want)
-			}
-		}
-		b.doubtful.Store(true)
-		if _, err := b.Sync(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestBlobs(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	if _, err := b.Blob(t.Context(), Digest([]byte("x"))); !errors.Is(err, events.ErrNoBlob) {

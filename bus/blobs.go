@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -31,13 +30,6 @@ var (
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return events.DigestPrefix + hex.EncodeToString(sum[:])
-}
-
-// IsDigest reports whether name has the form of a digest.
-func IsDigest(name string) bool {
-	digits, found := strings.CutPrefix(name, events.DigestPrefix)
-	_, err := hex.DecodeString(digits)
-	return found && err == nil && len(digits) == hex.EncodedLen(sha256.Size) && strings.ToLower(digits) == digits
 }
 
 // openBlobs opens the object store, or creates it.
@@ -146,7 +138,7 @@ func (b *Bus) knownBlob(digest string) (bool, error) {
 // Blob returns the content with the digest. It fails with events.ErrNoBlob when there is none, and with
 // events.ErrBadBlob when the stored content does not match the digest.
 func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
-	if !IsDigest(digest) {
+	if !events.IsDigest(digest) {
 		return nil, fmt.Errorf("%w: %q is not a digest", events.ErrNoBlob, digest)
 	}
 	files, release, err := b.useFiles()
@@ -277,7 +269,7 @@ func (b *Bus) Blobs(ctx context.Context) ([]string, error) {
 	}
 	digests := make([]string, 0, len(infos))
 	for _, info := range infos {
-		if IsDigest(info.Name) {
+		if events.IsDigest(info.Name) {
 			digests = append(digests, info.Name)
 		}
 	}

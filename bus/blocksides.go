@@ -166,6 +166,21 @@ func (w *blockWatch) acknowledged(stream string, sequence uint64) {
 	}
 }
 
+// rewriting runs what makes nats-server replace blocks of a stream beside the log. Nobody checks the blocks meanwhile,
+// and the next check reads the newest one again.
+func (w *blockWatch) rewriting(stream string, rewrite func() error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := rewrite()
+	for _, side := range w.sides {
+		if side.stream == stream {
+			side.release()
+			err = errors.Join(err, side.hold())
+		}
+	}
+	return err
+}
+
 // checkSides checks streams beside the log, and returns their errors by stream: a read error each time, any other error
 // once.
 func (w *blockWatch) checkSides(streams ...string) map[string]error {

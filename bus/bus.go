@@ -17,14 +17,13 @@ import (
 	"maestro/internal/disk"
 )
 
-// Bus stores the log and the blobs beside it, and announces what was appended. It implements engine.Log.
+// Bus stores the log and the blobs beside it. It implements engine.Log.
 //
 // Its methods may be called concurrently; appends run one after another.
 type Bus struct {
 	options  Options
 	embedded *embedded // nil when the server is external
 	nc       *nats.Conn
-	live     *nats.Conn // carries announcements, so that they do not delay an append
 	js       jetstream.JetStream
 
 	// open is held for reading by every call to the server, and for writing while the server is reopened.
@@ -131,9 +130,6 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 	if b.nc, err = b.dial("maestro"); err != nil {
 		return err
 	}
-	if b.live, err = b.dial("maestro live"); err != nil {
-		return err
-	}
 	serving, done := b.whileAlive(ctx, startTimeout)
 	err = whyEnded(serving, b.attach(serving))
 	done()
@@ -162,7 +158,7 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 
 // connect opens the log on an external server. The caller owns nc and closes it after the Bus.
 func connect(ctx context.Context, nc *nats.Conn, o Options) (*Bus, error) {
-	b := &Bus{options: o.withDefaults(), nc: nc, live: nc}
+	b := &Bus{options: o.withDefaults(), nc: nc}
 	if err := b.attach(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -265,10 +261,8 @@ func (b *Bus) Close() error {
 	if b.embedded == nil {
 		return b.closeFiles()
 	}
-	for _, nc := range []*nats.Conn{b.live, b.nc} {
-		if nc != nil {
-			closeConn(nc)
-		}
+	if b.nc != nil {
+		closeConn(b.nc)
 	}
 	return errors.Join(lost, b.closeFiles(), b.embedded.close(b.damage.Load() == nil, untouched, b.acked.Load()))
 }

@@ -129,7 +129,7 @@ func connectTo(t *testing.T, s *server.Server, tenant int) *nats.Conn {
 // connectWhenPlaced connects once the cluster has three servers for each stream: a leader that was just elected may not
 // have heard from the others yet, and refuses at once.
 func connectWhenPlaced(ctx context.Context, nc *nats.Conn, o Options) (*Bus, error) {
-	b := &Bus{options: o.withDefaults(), nc: nc, live: nc}
+	b := &Bus{options: o.withDefaults(), nc: nc}
 	for {
 		err := b.attach(ctx)
 		if err == nil {

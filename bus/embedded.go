@@ -99,7 +99,7 @@ func (e *embedded) options() *server.Options {
 		DontListen: true,
 		NoSigs:     true,
 		NoLog:      true,
-		// A slow listener loses announcements; it does not slow the appends.
+		// A slow reader does not slow the appends.
 		NoFastProducerStall: true,
 		JetStream:           true,
 		StoreDir:            e.held.through(),
@@ -262,11 +262,4 @@ func (e *embedded) InProcessConn() (net.Conn, error) {
 		return nil, errors.New("the embedded server is being reopened")
 	}
 	return e.server.InProcessConn()
-}
-
-// interest reports whether anybody may have subscribed to the subject.
-func (e *embedded) interest(subject string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.server != nil && e.server.GlobalAccount().Interest(subject) > 0
 }

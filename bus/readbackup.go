@@ -21,8 +21,10 @@ import (
 const (
 	// maxLogLine is the longest line of log.ndjson: the largest event in base64, plus its framing.
 	maxLogLine = 2 << 20
-	// maxBlob bounds the memory for one blob of a backup.
-	maxBlob = 1 << 30
+	// maxBlob bounds the memory for one blob of a backup: the largest text, with as much room again.
+	maxBlob = 2 * events.MaxLongText
+	// maxPadding bounds the zeros with which tools pad an archive.
+	maxPadding = 1 << 20
 	// maxSeal bounds signature.json: about a hundred bytes for each long text.
 	maxSeal = 256 << 20
 )
@@ -53,21 +55,35 @@ type BackupVisitor struct {
 // backup's head, that each blob matches its digest, and that the signature covers everything. It never uses a name from
 // the archive as a path.
 func ReadBackup(r io.Reader, visit BackupVisitor) (BackupContents, error) {
-	compressed, err := gzip.NewReader(r)
+	in := bufio.NewReader(r)
+	compressed, err := gzip.NewReader(in)
 	if err != nil {
 		foreign := errors.Is(err, gzip.ErrHeader) || isEnd(err)
 		return BackupContents{}, &BackupError{Foreign: foreign, Err: syntax.Plain(err)}
 	}
+	compressed.Multistream(false)
 	reading := &backupReading{archive: tar.NewReader(compressed), visit: visit, blobs: []string{}}
 	contents, err := reading.read()
 	if err != nil {
 		return contents, err
 	}
-	// To the end, where the checksum of the compression is.
-	if _, err := io.Copy(io.Discard, compressed); err != nil {
-		return contents, damaged("", err)
+	return contents, ends(compressed, in)
+}
+
+// ends reads an archive to its end, where the checksum of the compression is. Nothing may follow it.
+func ends(compressed io.Reader, in *bufio.Reader) error {
+	rest, err := io.ReadAll(io.LimitReader(compressed, maxPadding+1))
+	if err != nil {
+		return damaged("", err)
 	}
-	return contents, nil
+	_, err = in.Peek(1)
+	switch {
+	case len(rest) > maxPadding, len(bytes.Trim(rest, "\x00")) > 0, err == nil:
+		return damaged("", errors.New("something follows its end, such as another backup"))
+	case !errors.Is(err, io.EOF):
+		return damaged("", err)
+	}
+	return nil
 }
 
 type backupReading struct {
@@ -233,10 +249,11 @@ func (b *backupReading) readEntry(entry *tar.Header) error {
 			return damaged(entry.Name, err)
 		}
 		return nil
-	case !isBlob || !IsDigest(digest) || slices.Contains(b.blobs[max(0, len(b.blobs)-1):], digest):
+	case !isBlob || !events.IsDigest(digest) || slices.Contains(b.blobs[max(0, len(b.blobs)-1):], digest):
 		return damaged(entry.Name, errors.New("a backup has no such entry"))
 	case entry.Size > maxBlob:
-		return damaged(entry.Name, fmt.Errorf("its header says that it has %d bytes", entry.Size))
+		return damaged(entry.Name, fmt.Errorf("its header says that it has %d bytes, more than any long text",
+			entry.Size))
 	}
 	content, err := io.ReadAll(b.archive)
 	if err != nil {

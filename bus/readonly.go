@@ -304,9 +304,6 @@ func closeAll(all ...*os.File) (err error) {
 	return err
 }
 
-// Announce does nothing: a store that does not change has nothing to announce.
-func (r *ReadOnly) Announce([]events.Message) {}
-
 // placeReader reads messages from the places that a scan found.
 type placeReader struct {
 	dir, stream, prefix string

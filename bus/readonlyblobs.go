@@ -48,7 +48,8 @@ func (x *blobIndex) note(_ int, r blockRecord) {
 		return
 	}
 	var meta blobMeta
-	if !strings.HasPrefix(subject, blobMetaPrefix) || json.Unmarshal(r.body, &meta) != nil || !IsDigest(meta.Name) {
+	if !strings.HasPrefix(subject, blobMetaPrefix) || json.Unmarshal(r.body, &meta) != nil ||
+		!events.IsDigest(meta.Name) {
 		return
 	}
 	x.mu.Lock()
@@ -135,7 +136,7 @@ func (r *ReadOnly) Blob(ctx context.Context, digest string) ([]byte, error) {
 }
 
 func (r *ReadOnly) ownBlob(ctx context.Context, digest string) ([]byte, error) {
-	if !IsDigest(digest) {
+	if !events.IsDigest(digest) {
 		return nil, fmt.Errorf("%w: %q is not a digest", ErrNoBlob, digest)
 	}
 	meta, found := r.blobs.metas[digest]
@@ -251,3 +252,6 @@ func (r *ReadOnly) ownDenials(ctx context.Context, yield func(events.StoredDenia
 	}
 	return nil
 }
+
+// DeleteBlob always fails with events.ErrReadOnly.
+func (r *ReadOnly) DeleteBlob(context.Context, string) error { return errOpenedReadOnly }

@@ -122,7 +122,7 @@ func (s BackupSeal) checkTexts(blobs []string) error {
 		left[digest] = true
 	}
 	for _, digest := range s.Blobs {
-		if !IsDigest(digest) {
+		if !events.IsDigest(digest) {
 			return fmt.Errorf("the signature covers %q, which is no digest of a long text", digest)
 		}
 		if !left[digest] {

@@ -68,3 +68,27 @@ func isRemade(aside string) bool {
 	_, err := disk.Lstat(filepath.Join(aside, remadeName))
 	return !errors.Is(err, fs.ErrNotExist)
 }
+
+// TextCopies returns the directories set aside from a store that have long texts, also those that were redacted since.
+func TextCopies(dir string) ([]string, error) {
+	entries, err := disk.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	var found []string
+	for _, entry := range entries {
+		path := filepath.Join(filepath.Dir(dir), entry.Name())
+		if !entry.IsDir() || !strings.HasPrefix(entry.Name(), filepath.Base(dir)+asideInfix) {
+			continue
+		}
+		walked := disk.WalkDir(path, func(below string, entry fs.DirEntry, err error) error {
+			if entry != nil && entry.IsDir() && entry.Name() == BlobStream {
+				found = append(found, path)
+				return fs.SkipAll
+			}
+			return err
+		})
+		err = errors.Join(err, walked)
+	}
+	return found, err
+}

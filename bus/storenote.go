@@ -15,6 +15,12 @@ import (
 // cleanName is the file that a clean stop leaves. It does not exist while the server runs.
 const cleanName = "clean.json"
 
+// StoppedCleanly reports whether the last server of a stopped store left its note.
+func StoppedCleanly(dir string) bool {
+	_, err := disk.Lstat(filepath.Join(dir, cleanName))
+	return err == nil
+}
+
 // storeNote describes the files of a stopped store when everything in them was intact. While a stream's files match it,
 // the server trusts its index and reads only the last block.
 type storeNote struct {

@@ -159,10 +159,8 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 
 // reattach connects to the restarted server, and returns the head.
 func (b *Bus) reattach(ctx context.Context) (head uint64, err error) {
-	for _, nc := range []*nats.Conn{b.nc, b.live} {
-		if err := b.reconnected(ctx, nc); err != nil {
-			return 0, err
-		}
+	if err := b.reconnected(ctx, b.nc); err != nil {
+		return 0, err
 	}
 	if err := ensureStream(ctx, b.js, 1, b.mayCreate); err != nil {
 		return 0, err

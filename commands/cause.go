@@ -42,6 +42,10 @@ func ownCause(s *projections.State, data events.Data) (projections.Cause, bool) 
 		return madeCause(s, d.SessionID)
 	case *events.SessionTimedOut:
 		return madeCause(s, d.SessionID)
+	case *events.WebhookParked:
+		if x := s.Webhook(d.WebhookID); x != nil {
+			return x.Began, true
+		}
 	case *events.InputAnswered:
 		if x := s.Input(d.InputID); x != nil {
 			return x.Asked, true

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -73,6 +74,15 @@ func (noTexts) texts() (map[string]*string, *events.Blobs) { return nil, nil }
 
 // IDs returns the id of every command that may become an event, sorted.
 func IDs() []string { return slices.Sorted(maps.Keys(makers())) }
+
+// TypeOf returns the type of a command, a struct whose tags describe its fields; nil for an id that becomes no event.
+func TypeOf(id string) reflect.Type {
+	row, known := current().Row(id)
+	if !known || row.makes == nil {
+		return nil
+	}
+	return reflect.TypeOf(row.makes.empty()).Elem()
+}
 
 // WhyPlanned says why a known id cannot be used.
 const WhyPlanned = "its id is reserved for a later version"

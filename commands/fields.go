@@ -13,29 +13,37 @@ import (
 // fieldLimits holds the limit of each text, list, map and free JSON of the commands, by field name. A field with a
 // special meaning in one command is listed as "command.field". A field with fixed values, which its flag tag lists, has
 // the limit of a name.
-var fieldLimits = map[string]Limit{
-	"project": LimitID, "projectId": LimitID, "taskId": LimitID, "sessionId": LimitID, "parentId": LimitID,
-	"inputId": LimitID, "about": LimitID, "before": LimitID, "after": LimitID,
-	"templateId": LimitID, "queue": LimitID, "spawnedBy": LimitID, "like": LimitID, "manifestDigest": LimitID,
+var fieldLimits = sync.OnceValue(func() map[string]Limit {
+	return map[string]Limit{
+		"project": LimitID, "projectId": LimitID, "taskId": LimitID, "sessionId": LimitID, "parentId": LimitID,
+		"inputId": LimitID, "about": LimitID, "before": LimitID, "after": LimitID,
+		"webhookId":  LimitID,
+		"templateId": LimitID, "queue": LimitID, "spawnedBy": LimitID, "like": LimitID, "manifestDigest": LimitID,
 
-	"title": LimitTitle,
-	"name":  LimitName, "model": LimitName, "agent": LimitName, "agentId": LimitName,
-	"role": LimitName, "strategy": LimitName, "status": LimitName, "priority": LimitName, "kind": LimitName,
-	"type":       LimitType,
-	"workingDir": LimitPath, "workingDirectory": LimitPath, "file": LimitPath,
+		"title": LimitTitle,
+		"name":  LimitName, "model": LimitName, "agent": LimitName, "agentId": LimitName,
+		"role": LimitName, "strategy": LimitName, "status": LimitName, "priority": LimitName, "kind": LimitName,
+		"type":       LimitType,
+		"url":        LimitURL,
+		"why":        LimitName,
+		"problem":    LimitName,
+		"workingDir": LimitPath, "workingDirectory": LimitPath, "file": LimitPath,
+		"address": LimitName, "audit:redact.reason": LimitName, "audit:redact.text": LimitID,
 
-	"reason": LimitText, "answer": LimitText, "content": LimitText, "text": LimitText,
-	"description": LimitLongText, "initialPrompt": LimitLongText, "message": LimitLongText,
+		"reason": LimitText, "answer": LimitText, "content": LimitText, "text": LimitText,
+		"description": LimitLongText, "initialPrompt": LimitLongText, "message": LimitLongText,
 
-	"acceptanceCriteria": LimitEntries, "skillIds": LimitEntries, "agentIds": LimitEntries, "skills": LimitEntries,
-	"taskIds": LimitIDs, "projectIds": LimitIDs,
-	"labels": LimitEntries, "addLabels": LimitEntries, "removeLabels": LimitEntries,
-	"planId":          LimitID,
-	"addDependencies": LimitDependencies, "removeDependencies": LimitDependencies,
-	"dependencies": LimitDependencies, "allowedCommands": LimitAllowed, "options": LimitOptions,
-	"metadata": LimitFree, "context": LimitFree, "data": LimitFree, "env": LimitEnv,
-	"removeEnv": LimitEnv,
-}
+		"acceptanceCriteria": LimitEntries, "skillIds": LimitEntries, "agentIds": LimitEntries, "skills": LimitEntries,
+		"taskIds": LimitIDs, "projectIds": LimitIDs,
+		"labels": LimitEntries, "addLabels": LimitEntries, "removeLabels": LimitEntries,
+		"types":           LimitEntries,
+		"planId":          LimitID,
+		"addDependencies": LimitDependencies, "removeDependencies": LimitDependencies,
+		"dependencies": LimitDependencies, "allowedCommands": LimitAllowed, "options": LimitOptions,
+		"metadata": LimitFree, "context": LimitFree, "data": LimitFree, "env": LimitEnv,
+		"removeEnv": LimitEnv,
+	}
+})
 
 // fieldOf is a field of a command with its limit.
 type fieldOf struct {
@@ -72,9 +80,9 @@ func boundedFields(id string, t reflect.Type) []fieldOf {
 		default:
 			continue
 		}
-		limit, known := fieldLimits[id+"."+name]
+		limit, known := fieldLimits()[id+"."+name]
 		if !known {
-			limit, known = fieldLimits[name]
+			limit, known = fieldLimits()[name]
 		}
 		if !known && strings.Contains(field.Tag.Get("flag"), "|") {
 			limit, known = LimitName, true
@@ -91,7 +99,14 @@ func Decide(s *projections.State, command Command, c Call) (events.Data, error) 
 			return nil, err
 		}
 	}
-	return command.Decide(s, c)
+	data, err := command.Decide(s, c)
+	if err == nil && data != nil {
+		err = Redacted(s, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
 }
 
 // checkFields refuses a command whose lists, maps or free JSON are above their limits.
@@ -147,4 +162,20 @@ func checkEnv(env map[string]string) error {
 		return LimitEnvBytes.exceeded("/env", "env", size)
 	}
 	return nil
+}
+
+// BodyOf returns an empty command of a row that writes, and the limits of its fields by name; false for any other id.
+func BodyOf(id string) (Command, map[string]Limit, bool) {
+	row, known := current().Row(id)
+	if !known || row.makes == nil {
+		return nil, nil, false
+	}
+	command := row.makes.empty()
+	limits := map[string]Limit{}
+	for _, field := range fieldsOfTypes()[reflect.TypeOf(command).Elem()] {
+		if field.known {
+			limits[field.name] = field.limit
+		}
+	}
+	return command, limits, true
 }

@@ -60,7 +60,8 @@ func Limits() []LimitGroup {
 		{
 			Title: "Fields of commands",
 			Intro: "The server checks these before it decides a command. They hold on every route.", Limits: []Limit{
-				LimitID, LimitTitle, LimitName, LimitType, LimitPath, LimitText, LimitLongText, LimitEntries, LimitIDs,
+				LimitID, LimitTitle, LimitName, LimitType, LimitPath, LimitURL, LimitText, LimitLongText, LimitEntries,
+				LimitIDs,
 				LimitDependencies, LimitAllowed,
 				LimitOptions, LimitFree, LimitEnv, LimitEnvBytes,
 			},
@@ -80,6 +81,7 @@ func Limits() []LimitGroup {
 				LimitTaskQueues,
 				LimitAwaited,
 				LimitTrusted,
+				LimitTokenAddresses,
 				LimitDeletedItems,
 				LimitMoved,
 				LimitReportWords,
@@ -87,6 +89,7 @@ func Limits() []LimitGroup {
 				LimitTreeTasks,
 				LimitItemsListed,
 				LimitStatusListed,
+				LimitEventSlices,
 				LimitWaitsNamed,
 				LimitWaitsLooked,
 				LimitWhySteps,

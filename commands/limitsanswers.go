@@ -149,6 +149,13 @@ var (
 		Bounds: "queues of a task that `why` shows, first those where it is started, quarantined or queued; it " +
 			"counts the others (`chainsMore`)",
 	}
+	LimitEventSlices = Limit{
+		Name:   "event-slices",
+		Value:  1000,
+		Unit:   "slices",
+		Code:   CodeInvalid,
+		Bounds: "one histogram of events",
+	}
 	LimitStatusListed = Limit{
 		Name:   "status-listed",
 		Value:  projections.StatusListed,

@@ -24,7 +24,7 @@ var (
 		Value:  MaxName,
 		Unit:   "characters",
 		Code:   CodeInvalid,
-		Bounds: "a name, a model, an agent, a mode, a role, a status",
+		Bounds: "a name, a model, an agent, a mode, a role, a status, what is wrong with a webhook",
 	}
 	LimitType = Limit{
 		Name:   "entry-type",
@@ -39,6 +39,13 @@ var (
 		Unit:   "characters",
 		Code:   CodeInvalid,
 		Bounds: "a path",
+	}
+	LimitURL = Limit{
+		Name:   "url",
+		Value:  MaxURL,
+		Unit:   "characters",
+		Code:   CodeInvalid,
+		Bounds: "the URL of a webhook",
 	}
 	LimitText = Limit{
 		Name:   "text",
@@ -59,7 +66,7 @@ var (
 		Value:  1000,
 		Unit:   "entries",
 		Code:   CodeLimit,
-		Bounds: "acceptance criteria or labels of a task; skills or agents in one list",
+		Bounds: "acceptance criteria or labels of a task; skills or agents in one list; types of a webhook",
 	}
 	LimitIDs = Limit{
 		Name:   "ids",

@@ -1,6 +1,9 @@
 package commands
 
-import "maestro/projections"
+import (
+	"maestro/events"
+	"maestro/projections"
+)
 
 // Limits of what one command can cost the writer.
 var (
@@ -76,6 +79,13 @@ var (
 		Unit:   "items",
 		Code:   CodeLimit,
 		Bounds: "items, queued or held, in the queues of one project that trust reports",
+	}
+	LimitTokenAddresses = Limit{
+		Name:   "token-addresses",
+		Value:  events.MaxTokenAddresses,
+		Unit:   "addresses",
+		Answer: "works as before, and no event notes it",
+		Bounds: "addresses from which the first use of a user's token is noted (`token.used`)",
 	}
 	LimitMoved = Limit{
 		Name:   "moved-items",

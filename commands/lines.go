@@ -8,12 +8,19 @@ import (
 // lines are, by its words with colons, the ids of the table that a command line needs if it has no row of its own. A
 // command line without an id works on its caller's files, is the server, or asks a server what everybody may ask.
 var lines = map[string][]string{
+	"audit:diff":        {"audit:replay"},
 	"audit:limits":      {"audit:denials"},
 	"backup":            {"token:create", "audit:export"}, // it copies secrets too, so it is for admin tokens only
 	"bench":             nil,
 	"clock:confirm":     {"token:revoke"},
 	"clock:show":        nil,
+	"login:end":         {"token:revoke"},
+	"login:list":        {"token:list"},
+	"open":              {"project:list"},
 	"demo":              nil,
+	"mcp":               nil,
+	"doctor":            nil,
+	"import":            nil,
 	"input:get":         {"input:list"},
 	"man":               nil,
 	"manifest:migrate":  nil,
@@ -29,7 +36,10 @@ var lines = map[string][]string{
 	"task:edit":         {"task:update"},
 	"task:import":       {"task:list", "task:create", "task:update"},
 	"task:move":         {"task:update"},
+	"text:get":          nil, // by what names it
 	"version":           nil,
+	"webhook:secret":    {"webhook:create"},
+	"webhook:test":      {"webhook:update"},
 }
 
 // Needs returns the ids of the table that a command line without a row of its own needs; false if there is no such
@@ -54,7 +64,7 @@ func AliasOf(id string) string {
 
 // IsForOperators reports whether a command is for whoever runs the server, and for no session.
 func IsForOperators(line string) bool {
-	return slices.Contains([]string{"serve", "salvage", "restore", "backup"}, line)
+	return slices.Contains([]string{"serve", "salvage", "restore", "import", "backup"}, line)
 }
 
 // whyNoRow says why an id has no row.

@@ -107,7 +107,8 @@ func permitUser(s *projections.State, by Actor, row Row, project string) error {
 
 // isServerWide reports whether a row is about the whole server, not about what is in its projects.
 func isServerWide(id string) bool {
-	return strings.HasPrefix(id, "audit:") || strings.HasPrefix(id, "token:") || strings.HasPrefix(id, "runner:")
+	return strings.HasPrefix(id, "audit:") || strings.HasPrefix(id, "token:") || strings.HasPrefix(id, "runner:") ||
+		strings.HasPrefix(id, "webhook:")
 }
 
 // knownToken reports whether a named token is valid: it has the rights that its bearer claims, and was not replaced by

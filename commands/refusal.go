@@ -89,6 +89,7 @@ func ListOf(kind string) string {
 		"Question":    "input list",
 		"Template":    "template list",
 		"Token":       "token list",
+		"Webhook":     "webhook list",
 		"Actor":       "session list` and `maestro token list",
 		"Target":      "task list` and `maestro session list",
 	}[kind]

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 
 	"maestro/events"
 	"maestro/internal/safetext"
@@ -362,20 +361,10 @@ func defaultName(k sessionKind) string {
 
 // validDigest accepts "", or the digest of a blob.
 func validDigest(digest string) error {
-	if digest == "" || isDigest(digest) {
+	if digest == "" || events.IsDigest(digest) {
 		return nil
 	}
 	return invalid(
 		"/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", safetext.Printable(digest),
 	)
-}
-
-// isDigest reports whether text is the digest of a blob.
-func isDigest(text string) bool {
-	digits, ok := strings.CutPrefix(text, "sha256-")
-	if !ok || digits != strings.ToLower(digits) {
-		return false
-	}
-	_, err := events.ParseHash(digits)
-	return err == nil
 }

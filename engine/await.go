@@ -94,6 +94,8 @@ func (e *effects) touch(data events.Data, changes []projections.Change) {
 		case projections.KindInput:
 			e.touchKey(Key{change.Kind, change.ID})
 			e.touchMail(change)
+		case projections.KindWebhook:
+			e.touchKey(AnyWebhook)
 		case projections.KindQueue, projections.KindToken:
 			e.touchKey(Key{change.Kind, change.ID})
 		case projections.KindSession:
@@ -130,6 +132,9 @@ func (e *effects) touchMail(change projections.Change) {
 		e.touchKey(MailOf(id))
 	}
 }
+
+// AnyWebhook is the key that changes when any webhook does.
+var AnyWebhook = Key{Kind: projections.KindWebhook}
 
 // MailOf is the key that changes when mail arrives for a session.
 func MailOf(session string) Key { return Key{projections.KindSessionTimeline, session} }

@@ -71,7 +71,7 @@ func (h *Handler) catchUp(ctx context.Context) error {
 	h.unlockState()
 	if len(read) > 0 {
 		h.follow()
-		h.afterCommit(read)
+		h.afterCommit()
 		h.takeImage(ground)
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 type Blobs interface {
 	// PutBlob stores the bytes and returns their digest, "sha256-<64 hex>". Storing the same bytes again is no error.
 	PutBlob(ctx context.Context, blob []byte) (digest string, err error)
+	// DeleteBlob deletes the bytes of a digest for good. It is no error if there are none.
+	DeleteBlob(ctx context.Context, digest string) error
 }
 
 // Snapshots stores encoded states. A lost or damaged snapshot costs time, never correctness.
@@ -36,11 +38,6 @@ type Witness interface {
 	Record(head events.Head)
 }
 
-// Announcer publishes committed events outside the log. It must not block, and announcements may get lost.
-type Announcer interface {
-	Announce(committed []events.Message)
-}
-
 // Config configures a Handler. Log, Now and After are required.
 type Config struct {
 	Log       Log
@@ -48,8 +45,7 @@ type Config struct {
 	Snapshots Snapshots
 	Witness   Witness
 	// Seen is a head that neither the Witness nor the Snapshots remember; zero if there is none.
-	Seen      Witnessed
-	Announcer Announcer
+	Seen Witnessed
 	// Damage is damage to the log that was found before it is opened: the log then opens read-only. Nil if there is
 	// none.
 	Damage error
@@ -70,5 +66,7 @@ type Config struct {
 	SnapshotEvery uint64
 	// ReadMost is how many steps one read of the state may take; [ReadMost] if 0.
 	ReadMost uint64
-	Logger   *slog.Logger
+	// Meter is told what the writer does; nil if nobody measures it.
+	Meter  Meter
+	Logger *slog.Logger
 }

@@ -69,6 +69,7 @@ func (h *Handler) decide(d *decided, waiting []*pending) (n int) {
 		d.steps += r.steps - min(r.steps, ordinarySteps)
 		d.results = append(d.results, r)
 	}
+	h.waited(waiting[:n])
 	if 0 < n && n < len(waiting) { // who waits on has its turn according to the work so far
 		h.rounds.fade()
 		for i := len(d.results) - n; i < len(d.results); i++ {

@@ -3631,6 +3631,250 @@ func TestTokenDecisions(t *testing.T) {
 	})
 }
 
+// TestTokenUseDecisions: the log notes the first use of a user's token from an address, and each login.
+func TestTokenUseDecisions(t *testing.T) {
+	create := step{"admin", "token:create", `{"name":"ci","kind":"auditor","expiresIn":60000}`}
+	use := func(from string) step {
+		return step{"system", "token:used", `{"name":"ci","generation":1,"address":"` + from + `"}`}
+	}
+	login := `{"name":"ci","generation":1,"address":"127.0.0.1","loginUntil":4000000000000}`
+	full := []step{create}
+	for n := range events.MaxTokenAddresses {
+		full = append(full, use(fmt.Sprintf("192.0.2.%d", n)))
+	}
+	decide(t, []decision{
+		{
+			"the home's own", nil,
+			step{"system", "token:used", `{"name":"admin","address":"192.0.2.1"}`},
+			"token.used",
+			`{"name":"admin","address":"192.0.2.1"}`,
+		},
+		{"a named one", []step{create}, use("192.0.2.1"), "token.used", `"generation":1,"address":"192.0.2.1"`},
+		{"known", []step{create, use("192.0.2.1")}, use("192.0.2.1"), "already so", ""},
+		{"no room for more", full, use("198.51.100.1"), "already so", ""},
+		{"a login although there is no room", full, step{"system", "token:used", login}, "token.used", "loginUntil"},
+		{
+			"a login from a known address",
+			[]step{create, use("127.0.0.1")},
+			step{"system", "token:used", login},
+			"token.used", "loginUntil",
+		},
+		{"after its end", []step{create, {"time", "", "61s"}}, use("192.0.2.1"), "already so", ""},
+		{"revoked", []step{create, {"admin", "token:revoke", `{"name":"ci"}`}}, use("192.0.2.1"), "already so", ""},
+		{"of an earlier secret", []step{create, {"time", "", "61s"}, create}, use("192.0.2.1"), "already so", ""},
+		{"of the newer secret", append(slices.Clone(full), step{"time", "", "61s"}, create), step{
+			"system", "token:used", `{"name":"ci","generation":2,"address":"192.0.2.1"}`,
+		}, "token.used", `"generation":2`},
+		{"of none", nil, use("192.0.2.1"), "NOT_FOUND", "Token"},
+		{"without a name", nil, step{"system", "token:used", `{"address":"x"}`}, "VALIDATION_ERROR", "/name"},
+		{"from nowhere", []step{create}, use(""), "VALIDATION_ERROR", "/address"},
+		{
+			"from a long address",
+			[]step{create},
+			use(strings.Repeat("a", 201)),
+			"VALIDATION_ERROR", "address has at most",
+		},
+		{"the home's own has no generations", nil, step{
+			"system", "token:used", `{"name":"admin","generation":1,"address":"192.0.2.1"}`,
+		}, "VALIDATION_ERROR", "/generation"},
+		{"a login that has ended", nil, step{
+			"system", "token:used", `{"name":"admin","address":"192.0.2.1","loginUntil":1}`,
+		}, "BUSINESS_RULE_ERROR", "The login has ended"},
+		{"a user notes nothing", []step{create}, step{
+			"admin", "token:used", `{"name":"ci","generation":1,"address":"192.0.2.1"}`,
+		}, "NOT_ALLOWED", "token:used"},
+	})
+}
+
+func TestRedactionDecisions(t *testing.T) {
+	digest := "sha256-" + events.BodyHash([]byte(strings.Repeat("x", events.MaxText+1))).String()
+	redact := step{"admin", "audit:redact", `{"text":"` + digest + `","reason":"it held a password"}`}
+	upload := step{"admin", "task:create", `{"project":"{p}","title":"t","description":"` +
+		strings.Repeat("x", events.MaxText+1) + `"}`}
+	decide(t, []decision{
+		{"redact", []step{upload}, redact, "text.redacted", `{"text":"` + digest + `","reason":"it held a password"}`},
+		{"redact again", []step{redact}, step{
+			"admin", "audit:redact", `{"text":"` + digest + `","reason":"another"}`,
+		}, "already so", ""},
+		{"a redacted text is sent again", []step{redact}, upload, "BUSINESS_RULE_ERROR", "was redacted"},
+		{
+			"no digest", nil,
+			step{"admin", "audit:redact", `{"text":"sha256-1","reason":"x"}`},
+			"VALIDATION_ERROR",
+			"'sha256-1' is not a digest",
+		},
+		{
+			"no reason", nil,
+			step{"admin", "audit:redact", `{"text":"` + digest + `","reason":" "}`},
+			"VALIDATION_ERROR",
+			"reason is required",
+		},
+		{"a long reason", nil, step{
+			"admin", "audit:redact", `{"text":"` + digest + `","reason":"` + strings.Repeat("x", 201) + `"}`,
+		}, "VALIDATION_ERROR", "at most 200"},
+		{"an orchestrator redacts nothing", nil, step{
+			"o", "audit:redact", `{"text":"` + digest + `","reason":"x"}`,
+		}, "NOT_ALLOWED", "audit:redact"},
+	})
+}
+
+func TestWebhookDecisions(t *testing.T) {
+	hook := step{"admin>h", "webhook:create", `{"url":"https://example.org/in"}`}
+	create := func(fields string) step { return step{"admin", "webhook:create", "{" + fields + "}"} }
+	to := func(url string) step { return create(`"url":"` + url + `"`) }
+	update := func(fields string) step { return step{"admin", "webhook:update", `{"webhookId":"{h}"` + fields + `}`} }
+	park := func(fields string) step { return step{"system", "webhook:park", `{"webhookId":"{h}",` + fields + `}`} }
+	gone := park(`"why":"gone","failures":1,"problem":"it answered 410"`)
+	failing := func(failures, failingFor, patience int) step {
+		return park(fmt.Sprintf(`"why":"failing","failures":%d,"failingFor":%d,"patience":%d`, failures, failingFor,
+			patience))
+	}
+	resume := step{"admin", "webhook:resume", `{"webhookId":"{h}"}`}
+	skip := step{"admin", "webhook:resume", `{"webhookId":"{h}","skip":true}`}
+	remove := step{"admin", "webhook:delete", `{"webhookId":"{h}"}`}
+	minute := step{"time", "", "60s"}
+	decide(t, []decision{
+		{
+			"create", nil,
+			create(`"url":"https://example.org:8443/in?to=all","name":"Chat","projectId":"{p}",` +
+				`"types":["task","session.lost","task"]`),
+			"webhook.created", `"name":"Chat","url":"https://example.org:8443/in?to=all","projectId":"{p}",` +
+				`"types":["task","session.lost"],"generation":1`,
+		},
+		{"to an address", nil, to("https://[2001:db8::1]:8443/x"), "webhook.created", "2001:db8"},
+		{"without TLS", nil, to("http://example.org"), "webhook.created", "http://example.org"},
+		{"without a URL", nil, create(`"name":"x"`), "VALIDATION_ERROR", "/url"},
+		{"of another scheme", nil, to("ftp://example.org/"), "VALIDATION_ERROR", "must begin with https://"},
+		{"without a host", nil, to("https:///in"), "VALIDATION_ERROR", "must name a host"},
+		{"with an empty label", nil, to("https://example..org/"), "VALIDATION_ERROR", "must name a host"},
+		{"with no port after the colon", nil, to("https://example.org:/"), "VALIDATION_ERROR", "must name a host"},
+		{"with a port that is none", nil, to("https://example.org:70000/"), "VALIDATION_ERROR", "must name a host"},
+		{"with an open bracket", nil, to("https://[::1/"), "VALIDATION_ERROR", "must name a host"},
+		{"with a password", nil, to("https://me:secret@example.org/"), "VALIDATION_ERROR", "user name or a password"},
+		{"with a fragment", nil, to("https://example.org/#x"), "VALIDATION_ERROR", "fragment"},
+		{"with a space", nil, to("https://example.org/a b"), "VALIDATION_ERROR", "printable ASCII"},
+		{"with a line break", nil, to(`https://example.org/\r\nX: y`), "VALIDATION_ERROR", "printable ASCII"},
+		{
+			"with too long a URL", nil, to("https://example.org/" + strings.Repeat("x", 2000)),
+			"VALIDATION_ERROR", "at most 2000 characters",
+		},
+		{
+			"with too long a name", nil,
+			create(`"url":"https://example.org/","name":"` + strings.Repeat("n", 201) + `"`),
+			"VALIDATION_ERROR", "/name",
+		},
+		{
+			"for events that do not exist", nil, create(`"url":"https://example.org/","types":["coffee"]`),
+			"VALIDATION_ERROR", "there is no type of event 'coffee'",
+		},
+		{
+			"for a project that does not exist", nil, create(`"url":"https://example.org/","projectId":"none"`),
+			"NOT_FOUND", "Project",
+		},
+		{
+			"by an orchestrator", nil,
+			step{"o", "webhook:create", `{"url":"https://example.org/"}`},
+			"NOT_ALLOWED", "webhook:create",
+		},
+		{
+			"by an auditor", nil,
+			step{"auditor", "webhook:create", `{"url":"https://example.org/"}`},
+			"NOT_ALLOWED", "writes nothing",
+		},
+		{
+			"update",
+			[]step{hook},
+			update(`,"url":"https://example.org/new","name":"N","types":[]`),
+			"webhook.updated", `"name":"N","url":"https://example.org/new","types":[]}`,
+		},
+		{"a new secret", []step{hook}, update(`,"newSecret":true`), "webhook.updated", `"generation":2`},
+		{
+			"a third secret",
+			[]step{hook, update(`,"newSecret":true`)},
+			update(`,"newSecret":true`),
+			"webhook.updated", `"generation":3`,
+		},
+		{"update nothing", []step{hook}, update(""), "VALIDATION_ERROR", "At least one of"},
+		{"update to a bad URL", []step{hook}, update(`,"url":"https://"`), "VALIDATION_ERROR", "/url"},
+		{"update to bad types", []step{hook}, update(`,"types":["x"]`), "VALIDATION_ERROR", "/types"},
+		{
+			"update none", nil,
+			step{"admin", "webhook:update", `{"webhookId":"none","name":"x"}`},
+			"NOT_FOUND", "Webhook with id 'none'",
+		},
+		{"update a deleted one", []step{hook, remove}, update(`,"name":"x"`), "NOT_FOUND", "Webhook"},
+		{"delete", []step{hook}, remove, "webhook.deleted", "{h}"},
+		{"delete again", []step{hook, remove}, remove, "NOT_FOUND", "Webhook"},
+		{
+			"park",
+			[]step{hook, minute},
+			failing(5, 60000, 60000),
+			"webhook.parked", `"failingFor":60000,"patience":60000`,
+		},
+		{"park too early", []step{hook, minute}, failing(5, 59999, 60000), "BUSINESS_RULE_ERROR", "has failed 5 times"},
+		{
+			"park after too few failures",
+			[]step{hook, minute},
+			failing(4, 60000, 60000),
+			"BUSINESS_RULE_ERROR", "4 times",
+		},
+		{
+			"park without patience",
+			[]step{hook, minute},
+			failing(5, 60000, 0),
+			"BUSINESS_RULE_ERROR", "patient for 0 ms",
+		},
+		{
+			"park one that has not existed for so long",
+			[]step{hook, minute},
+			failing(5, 61000, 60000),
+			"BUSINESS_RULE_ERROR", "in 61000 ms",
+		},
+		{
+			"park one that has moved meanwhile",
+			[]step{hook, minute, update(`,"url":"https://example.org/new"`)},
+			failing(5, 60000, 60000), "BUSINESS_RULE_ERROR", "in 60000 ms",
+		},
+		{
+			"park one that was resumed meanwhile",
+			[]step{hook, minute, gone, resume},
+			failing(5, 60000, 60000),
+			"BUSINESS_RULE_ERROR", "in 60000 ms",
+		},
+		{
+			"park one that is gone",
+			[]step{hook},
+			gone,
+			"webhook.parked", `"why":"gone","failures":1,"problem":"it answered 410"`,
+		},
+		{
+			"park without a position",
+			[]step{hook},
+			park(`"why":"position unknown"`),
+			"webhook.parked", `"position unknown"`,
+		},
+		{"park for nothing", []step{hook}, park(`"why":"bored"`), "VALIDATION_ERROR", "/why"},
+		{"park again", []step{hook, gone}, gone, "already so", ""},
+		{
+			"park with two lines",
+			[]step{hook},
+			park(`"why":"gone","problem":"a\nb"`),
+			"VALIDATION_ERROR", "/problem",
+		},
+		{
+			"the user parks none",
+			[]step{hook},
+			step{"admin", "webhook:park", `{"webhookId":"{h}","why":"gone"}`},
+			"NOT_ALLOWED", "webhook:park",
+		},
+		{"resume", []step{hook, gone}, resume, "webhook.resumed", `{"webhookId":"{h}"}`},
+		{"resume one that sends", []step{hook}, resume, "already so", ""},
+		{"skip", []step{hook, gone}, skip, "webhook.resumed", `"skipped":true`},
+		{"skip without being parked", []step{hook}, skip, "webhook.resumed", `"skipped":true`},
+		{"resume a deleted one", []step{hook, remove}, resume, "NOT_FOUND", "Webhook"},
+	})
+}
+
 func TestDeadlineDecisions(t *testing.T) {
 	timed := step{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"timeout":60000}`}
 	timeOut := step{"system", "session:timed-out", `{"sessionId":"{a}"}`}
@@ -3725,7 +3969,7 @@ func TestPermit(t *testing.T) {
 			allowed("auditor", row.Who&commands.RoleUser != 0 && !row.Write)
 			noun, _, _ := strings.Cut(row.ID, ":")
 			allowed("reader", row.Who&commands.RoleUser != 0 && !row.Write && noun != "audit" && noun != "token" &&
-				noun != "runner")
+				noun != "runner" && noun != "webhook")
 			allowed("w", row.Who&commands.RoleWorker != 0)
 			allowed("k", row.Who&commands.RoleQueueWorker != 0)
 			allowed("r", row.Who&commands.RoleTreeWorker != 0)

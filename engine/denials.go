@@ -49,6 +49,7 @@ type Denials struct {
 	free    []place // places whose records were evicted
 	next    int     // number of the next place that was never used
 	began   uint64  // number of the newest record
+	counts  map[RefusalKind]uint64
 	waiting []denied
 	closed  bool
 
@@ -82,6 +83,7 @@ func OpenDenialsWithin(
 		logger: logger,
 		shares: newDenialShares(bounds),
 		wake:   make(chan struct{}, 1),
+		counts: map[RefusalKind]uint64{},
 	}
 	if err := d.load(ctx); err != nil {
 		return nil, fmt.Errorf("read the recorded refusals: %w", err)
@@ -228,7 +230,9 @@ func (d *Denials) stored(ctx context.Context, denial Denial) error {
 // record counts a refusal, and calls then once the record is stored.
 func (d *Denials) record(denial Denial, then func(error)) {
 	denial.bound()
+	kind := kindOfRefusal(&denial)
 	d.mu.Lock()
+	d.counts[kind]++
 	a := d.shares.actor(denial.Actor, denial.Root)
 	switch {
 	case d.closed:

@@ -119,6 +119,13 @@ type fakeBlobs struct {
 	err   error
 }
 
+func (b *fakeBlobs) DeleteBlob(_ context.Context, digest string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.blobs, digest)
+	return nil
+}
+
 func (b *fakeBlobs) PutBlob(_ context.Context, blob []byte) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -221,18 +228,6 @@ func (w *fakeWitness) head() events.Head {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seen
-}
-
-// fakeAnnouncer keeps what was announced.
-type fakeAnnouncer struct {
-	mu   sync.Mutex
-	said []events.Message
-}
-
-func (a *fakeAnnouncer) Announce(committed []events.Message) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.said = append(a.said, committed...)
 }
 
 // open starts a Handler that is closed at the latest when the test ends.

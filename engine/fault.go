@@ -1,6 +1,10 @@
 package engine
 
-import "maestro/events"
+import (
+	"slices"
+
+	"maestro/events"
+)
 
 // Fault is one problem that an audit found.
 type Fault struct {
@@ -32,9 +36,9 @@ const (
 )
 
 const (
-	nextSalvage = "stop the server, and run `maestro salvage --to NEWHOME`: it recovers every readable event, and " +
-		"fills gaps from backups (name their directory too, if `serve` has a --backup-dir); then start the server " +
-		"with MAESTRO_HOME=NEWHOME"
+	nextSalvage = "stop the server, and run `maestro salvage --new-home NEWHOME`: it recovers every readable " +
+		"event, and fills gaps from backups (name their directory too, if `serve` has a --backup-dir); then " +
+		"start the server with MAESTRO_HOME=NEWHOME"
 	nextBrought = "check that it is a head of this home: `maestro audit head` prints the current one; if it is, then " +
 		nextSalvage
 	nextForged = "somebody wrote this event around the server: see `maestro audit replay`, then restore a backup " +
@@ -54,8 +58,8 @@ var nextSteps = map[FaultRule]string{
 	FaultDecision:   nextForged,
 	FaultViews: "stop the server, delete the directory snapshots in the home, and start the server again: it " +
 		"rebuilds the views from the log",
-	FaultText: "stop the server, and run `maestro salvage --to NEWHOME --with BACKUP`: it takes the text from a " +
-		"backup that has it; then start the server with MAESTRO_HOME=NEWHOME",
+	FaultText: "stop the server, and run `maestro salvage --new-home NEWHOME --with BACKUP`: it takes the text from " +
+		"a backup that has it; then start the server with MAESTRO_HOME=NEWHOME",
 	FaultSignature: "use a backup that this home made, or restore with --accept-faults if you know who made this one",
 }
 
@@ -112,14 +116,29 @@ type NamedText struct {
 }
 
 // textsNamed collects the long texts that events refer to, each once.
+//
+// A redacted text is not among them: its absence is no loss, and its presence no proof.
 type textsNamed struct {
 	list []NamedText
 	seen map[string]bool
+	// redacted are those that were redacted.
+	redacted map[string]bool
+	// redactions are the events that say so.
+	redactions     []uint64
+	redactionsMore int
 }
 
 func (t *textsNamed) add(sequence uint64, data events.Data) {
+	if r, ok := data.(*events.TextRedacted); ok {
+		t.remove(r.Text)
+		if len(t.redactions) < maxFaults {
+			t.redactions = append(t.redactions, sequence)
+		} else {
+			t.redactionsMore++
+		}
+	}
 	for _, d := range events.Digests(data) {
-		if t.seen[d.Digest] {
+		if t.seen[d.Digest] || t.redacted[d.Digest] {
 			continue
 		}
 		if t.seen == nil {
@@ -128,4 +147,14 @@ func (t *textsNamed) add(sequence uint64, data events.Data) {
 		t.seen[d.Digest] = true
 		t.list = append(t.list, NamedText{sequence, d.Field, d.Digest})
 	}
+}
+
+// remove removes a text that was redacted. An event cannot name it again.
+func (t *textsNamed) remove(digest string) {
+	delete(t.seen, digest)
+	t.list = slices.DeleteFunc(t.list, func(named NamedText) bool { return named.Digest == digest })
+	if t.redacted == nil {
+		t.redacted = make(map[string]bool)
+	}
+	t.redacted[digest] = true
 }

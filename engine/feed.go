@@ -37,6 +37,8 @@ const (
 type feed struct {
 	// on says that commits are to be kept. The writer reads it when it decides.
 	on atomic.Bool
+	// dropped counts the followers that were too slow.
+	dropped atomic.Uint64
 
 	// Handler.mu guards the rest. The ring holds the commits of sequences first to next-1, each at its sequence modulo
 	// feedMost; first is 0 while it is empty.

@@ -136,6 +136,7 @@ func (f *Follower) kept() (head uint64, err error) {
 	switch {
 	case f.replay != nil: // history comes first
 	case f.next < h.feed.first:
+		h.feed.dropped.Add(1)
 		err = &BehindError{Next: f.next, First: h.feed.first}
 	default:
 		f.given = h.feed.appendFrom(f.given, f.next, followMost)

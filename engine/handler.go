@@ -200,9 +200,11 @@ func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
 	case result := <-p.done:
 		if result.retryOf != 0 {
 			answer, err := h.answerRetry(ctx, p, result.retryOf)
+			h.retried(answer, err)
 			return answer, h.recorded(ctx, r, err)
 		}
 		h.queue.free(p) // the writer no longer uses it
+		h.retried(result.answer, result.err)
 		return result.answer, result.err
 	case <-stalled:
 		return Answer{}, unavailable(errStalled)
@@ -219,6 +221,7 @@ func (h *Handler) enqueue(p *pending) (stalled <-chan struct{}, err error) {
 		return nil, unavailable(errStalled)
 	default:
 	}
+	h.waits(p)
 	if !h.queue.add(p) {
 		return nil, errClosing()
 	}
@@ -308,7 +311,7 @@ func (h *Handler) storeTexts(ctx context.Context, p *pending, long []string) err
 		return err
 	}
 	for _, text := range long {
-		_, err := h.config.Blobs.PutBlob(ctx, []byte(text))
+		err := h.putBlob(ctx, []byte(text))
 		switch {
 		case errors.Is(err, events.ErrReadOnly), errors.Is(err, events.ErrFull), errors.Is(err, events.ErrUnreadable):
 			return unavailable(err)

@@ -64,6 +64,16 @@ type loading struct {
 	head   uint64
 	// segments are those of the snapshot that was loaded.
 	segments []string
+	// later is a state with which a past one shares what it can; nil if there is none.
+	later projections.Later
+}
+
+// empty is the state before the first event.
+func (l *loading) empty() *projections.State {
+	if l.later != nil {
+		return projections.Before(l.later)
+	}
+	return projections.New()
 }
 
 // HashAt returns the hash of the chain after a message of the log.
@@ -121,12 +131,12 @@ func (l *loading) compare(ctx context.Context, witness string, seen events.Head)
 // this log that contradicts it proves damage. Snapshots of another log and damaged ones are ignored.
 func (l *loading) snapshotBefore(ctx context.Context, most uint64) (*projections.State, error) {
 	if l.Snapshots == nil {
-		return projections.New(), nil
+		return l.empty(), nil
 	}
 	sequences, err := l.Snapshots.List(ctx)
 	if err != nil {
 		l.logger.Warn("the snapshots cannot be listed", "why", err)
-		return projections.New(), nil
+		return l.empty(), nil
 	}
 	for _, sequence := range sequences {
 		if sequence > most {
@@ -134,13 +144,13 @@ func (l *loading) snapshotBefore(ctx context.Context, most uint64) (*projections
 		}
 		state, err := l.trySnapshot(ctx, sequence)
 		if err != nil {
-			return projections.New(), err
+			return l.empty(), err
 		}
 		if state != nil {
 			return state, nil
 		}
 	}
-	return projections.New(), nil
+	return l.empty(), nil
 }
 
 // trySnapshot returns the state of a snapshot, nil if it is not usable, and an error if it proves that the log is
@@ -190,6 +200,9 @@ func (l *loading) trySnapshot(ctx context.Context, sequence uint64) (*projection
 
 // decode returns the state in a snapshot of this format.
 func (l *loading) decode(ctx context.Context, snapshot events.Snapshot) (*projections.State, error) {
+	if l.later != nil {
+		return projections.DecodeBefore(snapshot.State, l.later)
+	}
 	segments := make([][]byte, len(snapshot.Segments))
 	for i, digest := range snapshot.Segments {
 		var err error

@@ -42,7 +42,13 @@ func (h *Handler) stateAt(ctx context.Context, sequence uint64) (state *projecti
 	if sequence > head {
 		return nil, 0, &NotCommittedError{sequence, head}
 	}
-	state, err = (&loading{Config: h.config, logger: h.logger, head: head}).snapshotBefore(ctx, sequence)
+	from := &loading{
+		Config: h.config,
+		logger: h.logger,
+		head:   head,
+		later:  h.View,
+	}
+	state, err = from.snapshotBefore(ctx, sequence)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,6 +64,26 @@ func LostTexts(ctx context.Context, texts Texts, named []NamedText) ([]LostText,
 
 // Texts lists the long texts to which the events so far refer.
 func (v *Verifier) Texts() []NamedText { return v.texts.list }
+
+// NamesText reports whether an event so far refers to a text that was not redacted.
+func (v *Verifier) NamesText(digest string) bool { return v.texts.seen[digest] }
+
+// Redacted reports whether an event so far says that a text was redacted.
+func (v *Verifier) Redacted(digest string) bool { return v.texts.redacted[digest] }
+
+// NoteTexts notes the long texts of an event that cannot be judged, because the state before it is unknown.
+func (v *Verifier) NoteTexts(sequence uint64, data events.Data) { v.texts.add(sequence, data) }
+
+// LoseTexts records as faults the texts that are named and not kept. why says of some why they are lost; the others are
+// lost for the reason otherwise.
+func (v *Verifier) LoseTexts(kept map[string]bool, why map[string]string, otherwise string) {
+	v.verdict.TextsChecked = true
+	for _, named := range v.texts.list {
+		if !kept[named.Digest] {
+			v.LoseText(LostText{named, cmp.Or(why[named.Digest], otherwise)})
+		}
+	}
+}
 
 // LoseText records that a long text is lost.
 func (v *Verifier) LoseText(lost LostText) {

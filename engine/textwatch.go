@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ const textLook = 10 * time.Minute
 type TextWatch struct {
 	Log   Log
 	Texts Texts
+	// Redacted reports whether a text was redacted since; nil if none can be.
+	Redacted func(digest string) bool
 	// Head returns the log's head.
 	Head func() events.Head
 	// After is the timer.
@@ -66,6 +69,9 @@ func (w *TextWatch) look(ctx context.Context, named *[]NamedText, whole *bool) (
 	lost, err := LostTexts(ctx, w.Texts, *named)
 	if err != nil {
 		return err
+	}
+	if w.Redacted != nil {
+		lost = slices.DeleteFunc(lost, func(text LostText) bool { return w.Redacted(text.Digest) })
 	}
 	*named = (*named)[:0]
 	for _, text := range lost {

@@ -51,6 +51,10 @@ type Verdict struct {
 	// Texts counts the long texts to which the log refers. TextsChecked says that each was compared with its digest.
 	Texts        int  `json:"texts"`
 	TextsChecked bool `json:"textsChecked"`
+	// Redactions are the events that redacted a long text, which is not among Texts: the first 100, and
+	// RedactionsMore counts the others.
+	Redactions     []uint64 `json:"redactions,omitempty"`
+	RedactionsMore int      `json:"redactionsMore,omitempty"`
 	// FirstUnjudged and LastUnjudged are the events that could not be judged, because of a fault before them; 0 if all
 	// were.
 	FirstUnjudged uint64 `json:"firstUnjudged,omitempty"`
@@ -287,7 +291,8 @@ func sameData(a, b events.Data) bool {
 
 // Verdict closes the audit.
 func (v *Verifier) Verdict() (Verdict, error) {
-	v.verdict.Texts = len(v.texts.list)
+	v.verdict.Texts, v.verdict.Redactions = len(v.texts.list), v.texts.redactions
+	v.verdict.RedactionsMore = v.texts.redactionsMore
 	for _, seen := range v.witnesses {
 		if seen.Unread == nil {
 			v.verdict.Witnesses++

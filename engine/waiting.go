@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"time"
 
 	"maestro/events"
 )
@@ -14,6 +15,7 @@ type pending struct {
 	source string // of the actor
 	hash   events.RequestHash
 	done   chan result
+	since  time.Time // it waits for the writer; zero if nobody measures that
 }
 
 // empty returns one to fill in; done may have been another command's.
@@ -83,6 +85,13 @@ func (q *queue) expect(n int) bool {
 	default:
 	}
 	return false
+}
+
+// len returns how many wait.
+func (q *queue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
 }
 
 // take returns all that wait; spare is an empty slice to fill from now on.

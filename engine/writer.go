@@ -214,7 +214,7 @@ func (h *Handler) append(ctx context.Context, d *decided) error {
 		if len(d.messages) == 0 {
 			return h.confirm(ctx, d)
 		}
-		return h.config.Log.Append(ctx, d.ground, d.messages)
+		return h.metered(d, func() error { return h.config.Log.Append(ctx, d.ground, d.messages) })
 	})
 }
 
@@ -262,7 +262,7 @@ func (h *Handler) show(d *decided) {
 // answerAll notifies the listeners of a batch that is the state, and answers its commands.
 func (h *Handler) answerAll(d *decided) {
 	if len(d.messages) > 0 {
-		h.afterCommit(d.messages)
+		h.afterCommit()
 	}
 	for i := range d.results {
 		h.answer(d.batch[i], d.results[i])
@@ -301,13 +301,9 @@ func (h *Handler) wakeWaiting(e *effects) {
 	h.reaches.wake(h.committed.Head().Sequence)
 }
 
-// afterCommit tells the witness and the outside of a commit.
-func (h *Handler) afterCommit(messages []events.Message) {
-	head := h.committed.Head()
+// afterCommit tells the witness of a commit.
+func (h *Handler) afterCommit() {
 	if h.config.Witness != nil {
-		h.config.Witness.Record(head)
-	}
-	if h.config.Announcer != nil {
-		h.config.Announcer.Announce(messages)
+		h.config.Witness.Record(h.committed.Head())
 	}
 }

@@ -40,6 +40,8 @@ var catalogue = slices.Concat(
 	inputEvents,
 	tokenEvents,
 	templateEvents,
+	textEvents,
+	webhookEvents,
 )
 
 var byType = func() map[string]*Entry {
@@ -78,4 +80,24 @@ func KnownType(name string) bool { return byType[name] != nil }
 // KnownNoun reports whether the types of some events begin with this noun, such as "task".
 func KnownNoun(noun string) bool {
 	return slices.ContainsFunc(catalogue, func(e Entry) bool { return strings.HasPrefix(e.Type, "maestro."+noun+".") })
+}
+
+// TypeNames returns the names by which people select events: the nouns, such as "task", and the types, such as
+// "task.created".
+func TypeNames() []string {
+	nouns, types := Nouns(), make([]string, 0, len(catalogue))
+	for _, e := range catalogue {
+		types = append(types, strings.TrimSuffix(strings.TrimPrefix(e.Type, "maestro."), ".v1"))
+	}
+	return append(nouns, types...)
+}
+
+// Nouns returns the nouns with which the types of events begin, in alphabetical order.
+func Nouns() (nouns []string) {
+	for _, e := range catalogue {
+		noun, _, _ := strings.Cut(strings.TrimPrefix(e.Type, "maestro."), ".")
+		nouns = append(nouns, noun)
+	}
+	slices.Sort(nouns)
+	return slices.Compact(nouns)
 }

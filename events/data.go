@@ -7,8 +7,8 @@ package events
 type Data interface {
 	// EventType returns the literal type name that is stored, such as "maestro.task.created.v1".
 	EventType() string
-	// Aggregate returns the object of the event: "project", "task", "session", "queue", "input", "token" or "template",
-	// and its id.
+	// Aggregate returns the object of the event: "project", "task", "session", "queue", "input", "token",
+	// "template", "text" or "webhook", and its id.
 	Aggregate() (kind, id string)
 	// Describe says in words what the event did.
 	Describe() Description
@@ -28,6 +28,8 @@ const (
 	AggregateInput    = "input"
 	AggregateToken    = "token"
 	AggregateTemplate = "template"
+	AggregateText     = "text"
+	AggregateWebhook  = "webhook"
 )
 
 // Blobs lists the truncated texts of a payload: field name → digest of the full text in MAESTRO_BLOBS ("sha256-<64
@@ -37,6 +39,8 @@ type Blobs map[string]string
 const (
 	// MaxText is the maximum size, in bytes, of a text in an event.
 	MaxText = 64 << 10
+	// MaxLongText is the maximum size, in bytes, of a text outside the events: the largest are manifests.
+	MaxLongText = 16 << 20
 	// MaxBody is the maximum size, in bytes, of an event's body.
 	MaxBody = 768 << 10
 	// PreviewText is how many bytes of a text among the blobs the event itself has.

@@ -11,7 +11,8 @@ import (
 func TestDescriptionsHaveVerbs(t *testing.T) {
 	verbs := map[string]bool{}
 	for word := range strings.FieldsSeq(`answer change complete create delete end fail give hear link lose move note
-		push quarantine queue receive register remove report reset revoke send skip spawn start unlink update`) {
+		park
+		push quarantine queue receive register remove report reset resume revoke send skip spawn start unlink update`) {
 		verbs[word] = true
 	}
 	met := map[string]bool{}

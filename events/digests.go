@@ -37,6 +37,13 @@ func Digests(data Data) []Digest {
 	return found
 }
 
+// IsDigest reports whether a text has the form of a digest: DigestPrefix and 64 hexadecimal digits in lower case.
+func IsDigest(text string) bool {
+	digits, found := strings.CutPrefix(text, DigestPrefix)
+	_, err := ParseHash(digits)
+	return found && err == nil && strings.ToLower(digits) == digits
+}
+
 // MayNameDigest reports whether a stored body can name content at all. It is a quick check that avoids decoding.
 func MayNameDigest(body []byte) bool { return bytes.Contains(body, []byte(DigestPrefix)) }
 

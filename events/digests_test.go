@@ -75,3 +75,22 @@ func checkDigestFields(t *testing.T, where string, structure reflect.Type) {
 		}
 	}
 }
+
+// A digest has one form only.
+func TestIsDigest(t *testing.T) {
+	digits := strings.Repeat("0a", 32)
+	for text, want := range map[string]bool{
+		DigestPrefix + digits:                  true,
+		digits:                                 false,
+		"":                                     false,
+		DigestPrefix + strings.ToUpper(digits): false,
+		DigestPrefix + digits[:62]:             false,
+		DigestPrefix + digits + "00":           false,
+		DigestPrefix + digits[:62] + "0g":      false,
+		"sha512-" + digits:                     false,
+	} {
+		if IsDigest(text) != want {
+			t.Errorf("IsDigest(%q) is not %t", text, want)
+		}
+	}
+}

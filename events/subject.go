@@ -2,7 +2,7 @@ package events
 
 import "strings"
 
-// SubjectPrefix is the prefix of every stored event's subject, LivePrefix that of its announcement after the commit.
+// SubjectPrefix is the prefix of every stored event's subject, LivePrefix that under which NATS clients see it.
 const (
 	SubjectPrefix = "maestro.ev."
 	LivePrefix    = "maestro.live."
@@ -35,9 +35,18 @@ func Subject(project, aggregate, id string) string {
 	return b.String()
 }
 
-// LiveSubject converts the subject of a stored event to that of its announcement.
+// LiveSubject converts the subject of a stored event to the one under which NATS clients see it.
 func LiveSubject(subject string) string {
 	return LivePrefix + strings.TrimPrefix(subject, SubjectPrefix)
+}
+
+// LiveSubjects returns the subject of all events of a project that NATS clients see.
+func LiveSubjects(project string) string {
+	var b strings.Builder
+	b.WriteString(LivePrefix)
+	writeToken(&b, project)
+	b.WriteString(".>")
+	return b.String()
 }
 
 func writeToken(b *strings.Builder, id string) {

@@ -34,9 +34,21 @@ type TokenRevoked struct {
 	Children []string `json:"children,omitempty" doc:"the tokens that it made, directly or not, and that end with it"`
 }
 
+// MaxTokenAddresses is the maximum number of addresses that the log notes for one token.
+const MaxTokenAddresses = 16
+
+// TokenUsed: a user's token was used from an address for the first time, or a browser logged in with it.
+type TokenUsed struct {
+	Name       string `json:"name" doc:"the token; admin is the home's own"`
+	Generation int    `json:"generation,omitempty" doc:"which of its secrets; absent for the home's own"`
+	Address    string `json:"address" doc:"the address of the caller: an IPv4 address, or an IPv6 network of 64 bits"`
+	LoginUntil int64  `json:"loginUntil,omitempty" doc:"of a browser's login: when it ends, in milliseconds since 1970"`
+}
+
 var tokenEvents = []Entry{
 	entry[TokenCreated]("A named token is valid from now on."),
 	entry[TokenRevoked]("A named token, or a session's secret, is no longer valid."),
+	entry[TokenUsed]("A user's token is used from a new address, or a browser logs in with it."),
 }
 
 // EventType implements Data.
@@ -44,6 +56,12 @@ func (*TokenCreated) EventType() string { return "maestro.token.created.v1" }
 
 // EventType implements Data.
 func (*TokenRevoked) EventType() string { return "maestro.token.revoked.v1" }
+
+// EventType implements Data.
+func (*TokenUsed) EventType() string { return "maestro.token.used.v1" }
+
+// Aggregate implements Data.
+func (d *TokenUsed) Aggregate() (kind, id string) { return AggregateToken, d.Name }
 
 // Aggregate implements Data.
 func (d *TokenCreated) Aggregate() (kind, id string) { return AggregateToken, d.Name }
@@ -73,5 +91,15 @@ func (d *TokenRevoked) Describe() Description {
 	return describe("revoked", "revoke", text(fmt.Sprintf(" the token %q", d.Name)))
 }
 
+// Describe implements Data.
+func (d *TokenUsed) Describe() Description {
+	if d.LoginUntil != 0 {
+		return describe("logged in", "log in",
+			text(fmt.Sprintf(" a browser with the token %q from %s", d.Name, d.Address)))
+	}
+	return describe("noted", "note", text(fmt.Sprintf(" the first use of the token %q from %s", d.Name, d.Address)))
+}
+
+func (*TokenUsed) sealed()    {}
 func (*TokenCreated) sealed() {}
 func (*TokenRevoked) sealed() {}

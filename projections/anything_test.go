@@ -21,6 +21,7 @@ var pools = map[string][]string{
 	"Queue":        poolQueues,
 	"InputID":      poolInputs,
 	"TemplateID":   poolTemplates,
+	"WebhookID":    poolWebhooks,
 	"TaskIDs":      poolTasks,
 	"Started":      poolTasks,
 	"Queued":       poolTasks,
@@ -38,6 +39,7 @@ var words = map[reflect.Type][]string{
 	reflect.TypeFor[events.Role]():          {"worker", "orchestrator"},
 	reflect.TypeFor[events.Strategy]():      {"simple", "queue", "tree", "dag"},
 	reflect.TypeFor[events.TokenKind]():     {"admin", "auditor", "read-only"},
+	reflect.TypeFor[events.ParkReason]():    {"failing", "gone", "position unknown"},
 }
 
 // deck has each type of the catalogue as often as its weight: events of tasks and sessions often, deletions seldom.

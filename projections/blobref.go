@@ -63,3 +63,18 @@ func (s *State) referTask(t *Task) {
 }
 
 func (s *State) referSession(x *Session) { s.refer(x.ManifestDigest, BlobRef{KindSession, x.ID}) }
+
+// Manifests returns the digests of the manifests that sessions have or had, each with the first of these sessions. It
+// is for a state that is no copy of another.
+func (s *State) Manifests() map[string]string {
+	manifests := map[string]string{}
+	for digest, refs := range s.blobRefs.rows {
+		for _, ref := range refs {
+			if ref.Kind == KindSession {
+				manifests[digest] = ref.ID
+				break
+			}
+		}
+	}
+	return manifests
+}

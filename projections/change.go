@@ -13,6 +13,7 @@ const (
 	KindInput           Kind = "input"            // *Input
 	KindToken           Kind = "token"            // *Token
 	KindTemplate        Kind = "template"         // *Template
+	KindWebhook         Kind = "webhook"          // *Webhook
 	KindSessionTimeline Kind = "session_timeline" // *Entry: the new entry of the timeline; Before is nil
 	KindTaskTimeline    Kind = "task_timeline"    // *Entry: the new entry of the timeline; Before is nil
 )
@@ -21,7 +22,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{
 		KindProject, KindTask, KindSession, KindQueue, KindQueueItem, KindInput, KindTemplate, KindToken,
-		KindSessionTimeline, KindTaskTimeline,
+		KindWebhook, KindSessionTimeline, KindTaskTimeline,
 	}
 }
 

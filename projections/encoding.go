@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 )
 
 // Format is the version of Encode's format. A snapshot of another format is not used.
-const Format = 24
+const Format = 27
 
 // header is the first part of an encoded state: everything except the words of statements, and what is in segments.
 type header struct {
@@ -32,10 +31,16 @@ type header struct {
 	Inputs    []*Input
 	Tokens    []*Token
 	Templates []*Template
+	Webhooks  []*Webhook
 	// Newest has the entries that say what became of sessions, Late by project the late reports.
 	Newest []newestEntries
 	Late   [][]*Entry
 	Blobs  []blobNames
+	// Origins are the addresses of tokens, by name; Redactions are in the order of their events.
+	Origins    []*TokenOrigins `json:",omitempty"`
+	Redactions []*Redaction    `json:",omitempty"`
+	// Unowned are the timelines that began before their task or session, in this order.
+	Unowned []unowned `json:",omitempty"`
 	// Words says that the words of statements follow.
 	Words bool
 }
@@ -58,6 +63,7 @@ type blobNames struct {
 type Image struct {
 	header header
 	ids    idList
+	tape   Tape
 	// timelines are those that are not empty, in the order of the header.
 	timelines []namedTimeline
 }
@@ -73,7 +79,7 @@ func (s *State) Image() *Image {
 		Genesis: s.genesis,
 		At:      s.at,
 		Words:   true,
-	}, ids: s.ids}
+	}, ids: s.ids, tape: s.tape}
 	for _, project := range s.projectIDs {
 		image.header.Projects = append(image.header.Projects, s.projects.get(project))
 		image.header.Late = append(image.header.Late, s.late.get(project))
@@ -98,11 +104,16 @@ func (s *State) Image() *Image {
 		}
 	}
 	image.collectTimelines(s)
+	image.header.Origins, image.header.Redactions = s.allOrigins(), s.Redactions()
+	image.header.Unowned = s.unowned
 	for token := range s.Tokens() {
 		image.header.Tokens = append(image.header.Tokens, token)
 	}
 	for _, id := range s.templateIDs {
 		image.header.Templates = append(image.header.Templates, s.templates.get(id))
+	}
+	for _, id := range s.webhookIDs {
+		image.header.Webhooks = append(image.header.Webhooks, s.webhooks.get(id))
 	}
 	for digest, refs := range s.blobRefs.rows {
 		image.header.Blobs = append(image.header.Blobs, blobNames{digest, refs})
@@ -123,18 +134,9 @@ func (i *Image) collectTimelines(s *State) {
 	for _, x := range i.header.Sessions {
 		collect(ofSession, &s.sessionTimelines, x.ID)
 	}
-	if len(i.timelines) == len(s.taskTimelines.rows)+len(s.sessionTimelines.rows) {
-		return
-	}
-	// An event may name a task or a session that never existed.
-	for _, id := range slices.Sorted(maps.Keys(s.taskTimelines.rows)) {
-		if s.tasks.get(id) == nil {
-			collect(ofTask, &s.taskTimelines, id)
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(s.sessionTimelines.rows)) {
-		if s.sessions.get(id) == nil {
-			collect(ofSession, &s.sessionTimelines, id)
+	for _, x := range s.unowned {
+		if x.Of == ofTask && s.tasks.get(x.ID) == nil || x.Of == ofSession && s.sessions.get(x.ID) == nil {
+			collect(x.Of, s.timelinesOf(x.Of), x.ID)
 		}
 	}
 }
@@ -177,9 +179,13 @@ func (i *Image) EncodeLive(ctx context.Context) ([]byte, error) {
 	write(w, "Inputs", h.Inputs)
 	write(w, "Tokens", h.Tokens)
 	write(w, "Templates", h.Templates)
+	write(w, "Webhooks", h.Webhooks)
 	write(w, "Newest", h.Newest)
 	write(w, "Late", h.Late)
 	write(w, "Blobs", h.Blobs)
+	write(w, "Origins", h.Origins)
+	write(w, "Redactions", h.Redactions)
+	write(w, "Unowned", h.Unowned)
 	w.value("Words", h.Words)
 	if w.err != nil {
 		return nil, fmt.Errorf("encode the state: %w", w.err)
@@ -235,26 +241,10 @@ func (r *reader) words() *Words {
 // Decode restores a committed state from Encode's bytes. The first segments may be apart from the rest, in their order.
 // It checks only the format: the caller has to verify with [State.Head] that the state belongs to the log.
 func Decode(b []byte, segments ...[]byte) (*State, error) {
-	end := bytes.IndexByte(b, '\n')
-	if end < 0 {
-		return nil, errors.New("an encoded state begins with a line of JSON")
-	}
-	var h header
-	if err := json.Unmarshal(b[:end], &h); err != nil {
-		return nil, fmt.Errorf("decode a state: %w", err)
-	}
 	s := New()
-	s.head, s.genesis, s.at = h.Head, h.Genesis, h.At.UTC()
-	if err := s.restore(&h); err != nil {
-		return nil, fmt.Errorf("decode a state: %w", err)
-	}
-	r := &reader{b: b[end+1:]}
-	if h.Words {
-		for _, t := range h.Tasks {
-			for said := range t.statements() {
-				said.Words, said.Doubt = r.words(), r.words()
-			}
-		}
+	h, r, err := s.restoreHeader(b)
+	if err != nil {
+		return nil, err
 	}
 	for _, segment := range segments {
 		full := &reader{b: segment}
@@ -267,9 +257,34 @@ func Decode(b []byte, segments ...[]byte) (*State, error) {
 	if r.bad || len(r.b) != 0 {
 		return nil, errors.New("decode a state: its segments are cut or overlong")
 	}
-	s.restoreLiving(&h)
-	s.restoreAttention(&h)
+	s.restoreLiving(h)
+	s.restoreAttention(h)
 	return s, nil
+}
+
+// restoreHeader restores what is before the segments, and returns it, and what reads the segments.
+func (s *State) restoreHeader(b []byte) (*header, *reader, error) {
+	end := bytes.IndexByte(b, '\n')
+	if end < 0 {
+		return nil, nil, errors.New("an encoded state begins with a line of JSON")
+	}
+	h, r := new(header), &reader{b: b[end+1:]}
+	if err := json.Unmarshal(b[:end], h); err != nil {
+		return nil, nil, fmt.Errorf("decode a state: %w", err)
+	}
+	s.head, s.genesis, s.at = h.Head, h.Genesis, h.At.UTC()
+	s.unowned = append(s.unowned, h.Unowned...)
+	if err := s.restore(h); err != nil {
+		return nil, nil, fmt.Errorf("decode a state: %w", err)
+	}
+	if h.Words {
+		for _, t := range h.Tasks {
+			for said := range t.statements() {
+				said.Words, said.Doubt = r.words(), r.words()
+			}
+		}
+	}
+	return h, r, nil
 }
 
 // restore restores the header's content, and what is derived from it.
@@ -282,6 +297,7 @@ func (s *State) restore(h *header) error {
 		s.projects.put(p.ID, p)
 		s.countMade(nil, p)
 		s.projectIDs = append(s.projectIDs, p.ID)
+		p.Number = len(s.projectIDs)
 	}
 	for _, t := range h.Tasks {
 		if t == nil || t.TaskFields == nil {
@@ -307,10 +323,12 @@ func (s *State) restore(h *header) error {
 			return errors.New("a session is missing")
 		}
 		s.sessions.put(x.ID, x)
+		s.tallySession(nil, x)
 		s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
 	}
 	s.restoreKept(h)
-	return errors.Join(s.restoreQueues(h), s.restoreInputs(h), s.restoreTokens(h), s.restoreTemplates(h))
+	return errors.Join(s.restoreQueues(h), s.restoreInputs(h), s.restoreTokens(h), s.restoreTemplates(h),
+		s.restoreTexts(h), s.restoreWebhooks(h))
 }
 
 // restoreKept restores the entries that the state keeps, and the references to blobs.

@@ -66,7 +66,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	p, x, y, parent, session := filled[Project](t, &n), filled[Task](t, &n), filled[Task](t, &n), filled[Task](t, &n),
 		filled[Session](t, &n)
 	x.ProjectID, y.ProjectID, parent.ProjectID, session.ProjectID = p.ID, p.ID, p.ID, p.ID
-	p.Root = p.ID // derived from the creator of the project
+	p.Root, p.Number = p.ID, 1 // derived from the creator of the project, and from its place
 	x.ParentID, y.ParentID, parent.ParentID = parent.ID, parent.ID, ""
 	s.projects.put(p.ID, p)
 	s.projectIDs = []string{p.ID}
@@ -110,6 +110,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	}
 	for sequence := range uint64(2) {
 		s.ids = s.ids.with(uuid.UUID{byte(sequence) + 1})
+		s.tape = s.tape.with(int64(sequence)+5, 1, MarkAsks) //nolint:gosec // a small number
 		s.accepted.add(&s.ids, sequence+1)
 	}
 	s.head, s.genesis, s.at = events.Head{Sequence: 2, Hash: events.Hash{9}}, events.Hash{8}, time.Date(2026, 3, 1, 12,
@@ -121,6 +122,8 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	s.losses.put(session.ID, filled[Loss](t, &n))
 	s.late.put(p.ID, []*Entry{filled[Entry](t, &n), filled[Entry](t, &n)})
 	s.refer("sha256-entry", BlobRef{KindTaskTimeline, x.ID})
+	s.taskTimelines.put("task_gone", Timeline{PlaceAt(2, 0)})
+	s.unowned = []unowned{{ofTask, "task_gone"}}
 	s.settle()
 
 	b := encode(t, s)

@@ -163,7 +163,9 @@ func (f fact) describe(index int) Entry {
 	case *events.ProjectCreated, *events.ProjectUpdated, *events.ProjectDeleted, *events.TaskDeleted,
 		*events.SessionUpdated, *events.SessionDeleted, *events.InputDelivered, *events.QueueCreated,
 		*events.QueueDeleted, *events.TokenCreated, *events.TokenRevoked, *events.TemplateCreated,
-		*events.TemplateUpdated, *events.TemplateReset, *events.TemplateDeleted:
+		*events.TemplateUpdated, *events.TemplateReset, *events.TemplateDeleted, *events.TokenUsed,
+		*events.TextRedacted, *events.WebhookCreated, *events.WebhookUpdated, *events.WebhookDeleted,
+		*events.WebhookParked, *events.WebhookResumed:
 	}
 	return Entry{}
 }

@@ -18,11 +18,21 @@ type EntryView struct {
 	SessionID  string        `json:"sessionId,omitempty"`
 	Source     string        `json:"source"`
 	// SourceName is the name of the session that the source is. The service sets it.
-	SourceName string          `json:"sourceName,omitempty"`
-	Blob       string          `json:"blob,omitempty"`
-	Late       bool            `json:"late,omitempty"`
-	Data       json.RawMessage `json:"data,omitempty"`
-	Metadata   json.RawMessage `json:"metadata,omitempty"`
+	SourceName string `json:"sourceName,omitempty"`
+	// Blob is the digest of the whole text, if Message has only its beginning; Redacted says that it was removed for
+	// good.
+	Blob     string          `json:"blob,omitempty"`
+	Redacted *RedactionView  `json:"redacted,omitempty"`
+	Late     bool            `json:"late,omitempty"`
+	Data     json.RawMessage `json:"data,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// EntryView shows an entry, and whether its text was redacted.
+func (s *State) EntryView(e *Entry) EntryView {
+	view := e.View()
+	view.Redacted = s.RedactionView(e.Blob)
+	return view
 }
 
 // View shows the entry. A client's data is shown as metadata if the entry has text, otherwise as data.

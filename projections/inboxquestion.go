@@ -54,7 +54,7 @@ func (b *inbox) question(x *Input) {
 		}
 		return InboxItem{
 			SessionID: x.SessionID,
-			TaskID:    cmp.Or(first(x.TaskIDs), b.askedAt(session, x)),
+			TaskID:    cmp.Or(first(x.TaskIDs), b.heldUp(session, x)),
 			InputID:   x.ID,
 			What:      b.nameOf(x.SessionID),
 			SaidDone:  done,
@@ -65,17 +65,14 @@ func (b *inbox) question(x *Input) {
 	})
 }
 
-// askedAt returns the task at which a session works that asks without naming one: that of the item that it held then
-// and still holds, or its only one; "" if that is unknown.
-func (b *inbox) askedAt(session *Session, x *Input) string {
+// heldUp returns the task at which a session worked that asked without naming one, "" if it has finished that item
+// since.
+func (b *inbox) heldUp(session *Session, x *Input) string {
 	if session == nil {
 		return ""
 	}
-	if item := b.Holds(session); item != nil && item.StartedAt <= x.AskedAt {
-		return item.TaskID
+	if item := b.Holds(session); session.LastItem != nil && (item == nil || item.TaskID != x.OnTask) {
+		return ""
 	}
-	if session.Strategy != events.StrategyQueue && len(session.TaskIDs) == 1 {
-		return session.TaskIDs[0]
-	}
-	return ""
+	return x.OnTask
 }

@@ -26,7 +26,9 @@ type Input struct {
 	ProjectID string
 	SessionID string
 	TaskIDs   []string
-	Question  string
+	// OnTask is the task at which the session worked when it asked, if TaskIDs names none and that is known.
+	OnTask   string `json:",omitempty"`
+	Question string
 	// Blob is the digest of the whole question, if Question is only its beginning.
 	Blob    string
 	Options []string
@@ -97,6 +99,7 @@ func (s *State) inputOpened(f fact, d *events.SessionReported) {
 		ProjectID: f.Project,
 		SessionID: d.SessionID,
 		TaskIDs:   d.TaskIDs,
+		OnTask:    s.askedAt(d),
 		Question:  d.Message,
 		Blob:      d.Blobs["message"],
 		Options:   d.Options,
@@ -107,6 +110,22 @@ func (s *State) inputOpened(f fact, d *events.SessionReported) {
 	s.inputs.put(x.ID, x)
 	s.inputIDs.put(x.ProjectID, append(s.inputIDs.get(x.ProjectID), x.ID))
 	s.asks(x, f.sequence)
+}
+
+// askedAt returns the task at which a session works that asks without naming one: that of the item that it holds, or
+// its only one; "" if that is unknown.
+func (s *State) askedAt(d *events.SessionReported) string {
+	session := s.SessionEver(d.SessionID)
+	if session == nil || len(d.TaskIDs) > 0 {
+		return ""
+	}
+	if item := s.Holds(session); item != nil {
+		return item.TaskID
+	}
+	if session.Strategy != events.StrategyQueue && len(session.TaskIDs) == 1 {
+		return session.TaskIDs[0]
+	}
+	return ""
 }
 
 func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {

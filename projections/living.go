@@ -174,6 +174,8 @@ func (s *State) restoreLiving(h *header) {
 		}
 	}
 	for _, x := range h.Inputs {
-		s.asks(x, s.sequenceOf(x.Asked))
+		if s.InputStatus(x) == InputOpen {
+			s.asks(x, s.sequenceOf(x.Asked))
+		}
 	}
 }

@@ -20,6 +20,7 @@ type openThings struct {
 	Standing          map[string]openCounts // by root
 	OpenOf            map[string][]string   // by task
 	Below             map[string][]string   // by session
+	Tally             Tally
 }
 
 func newOpenThings() openThings {
@@ -65,6 +66,7 @@ func openKept(s *State) openThings {
 			}
 		}
 	}
+	kept.Tally = s.Tally()
 	return kept
 }
 
@@ -118,6 +120,15 @@ func openFound(s *State) openThings {
 				found.Below[x.ID] = append(found.Below[x.ID], next[0].ID)
 			}
 			next = append(next, children[next[0].ID]...)
+		}
+	}
+	for p := range s.Projects() {
+		for _, id := range s.sessionIDs.get(p.ID) {
+			found.Tally.addSession(s.SessionEver(id), 1)
+		}
+		for q := range s.Queues(p.ID) {
+			found.Tally.Queues++
+			found.Tally.addItems(q.Stats, 1)
 		}
 	}
 	return found

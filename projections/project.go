@@ -20,6 +20,8 @@ type Project struct {
 	Root    string `json:"-"`
 	Blobs   events.Blobs
 	Deleted bool
+	// Number is its place among all projects, from 1. It is derived from the order of creation.
+	Number int `json:"-"`
 	// Tasks and Sessions count those that are not deleted.
 	Tasks, Sessions int
 }
@@ -52,6 +54,14 @@ func (s *State) Projects() iter.Seq[*Project] {
 	}
 }
 
+// number returns the number of a project, 0 if there is none.
+func (s *State) number(id string) uint32 {
+	if p := s.projects.get(id); p != nil {
+		return uint32(p.Number) //nolint:gosec // a number of projects
+	}
+	return 0
+}
+
 func (s *State) putProject(after *Project) {
 	before := s.projects.get(after.ID)
 	s.changes = append(s.changes, Change{KindProject, after.ID, before, after})
@@ -80,6 +90,7 @@ func (s *State) projectCreated(f fact, d *events.ProjectCreated) error {
 		UpdatedAt:   f.at,
 		CreatedBy:   f.Source,
 		Root:        s.rootFor(f.Source, d.ProjectID),
+		Number:      len(s.projectIDs) + 1,
 	})
 	s.projectIDs = append(s.projectIDs, d.ProjectID)
 	return nil

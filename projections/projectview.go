@@ -16,10 +16,20 @@ type ProjectView struct {
 	CreatedBy   string        `json:"createdBy"`
 	Tasks       int           `json:"tasks"`
 	Sessions    int           `json:"sessions"`
-	Blobs       events.Blobs  `json:"blobs,omitempty"`
+	// Blobs are the digests of its long texts, by field: the field has only the beginning. Redacted are those of them
+	// that were removed for good.
+	Blobs    events.Blobs             `json:"blobs,omitempty"`
+	Redacted map[string]RedactionView `json:"redacted,omitempty"`
 }
 
-// View shows the project.
+// ProjectView shows a project of the state.
+func (s *State) ProjectView(p *Project) ProjectView {
+	view := p.View()
+	view.Redacted = s.RedactionViews(p.Blobs)
+	return view
+}
+
+// View shows the project, without what was redacted of it.
 func (p *Project) View() ProjectView {
 	return ProjectView{
 		ID:          p.ID,

@@ -221,6 +221,7 @@ func (s *State) changeQueue(key string, edit func(*Queue)) {
 	edit(&after)
 	s.changes = append(s.changes, Change{KindQueue, key, before, &after})
 	s.queues.put(key, &after)
+	s.tallyQueue(before, &after)
 }
 
 // changeItem edits an item, updates the counts, and puts it into the right line.
@@ -257,24 +258,6 @@ func (s *State) changeItem(f fact, before *Item, edit func(*Item)) {
 	}
 }
 
-// counterOf returns the counter of a status.
-func (n *QueueStats) counterOf(status events.QueueItemStatus) *int {
-	switch status {
-	case events.ItemQueued:
-		return &n.Queued
-	case events.ItemProcessing:
-		return &n.Processing
-	case events.ItemCompleted:
-		return &n.Completed
-	case events.ItemFailed:
-		return &n.Failed
-	case events.ItemSkipped:
-		return &n.Skipped
-	case events.ItemQuarantined:
-	}
-	return &n.Quarantined
-}
-
 // openQueue creates a queue.
 func (s *State) openQueue(q *Queue) {
 	s.changes = append(s.changes, Change{
@@ -288,9 +271,11 @@ func (s *State) openQueue(q *Queue) {
 
 func (s *State) addQueue(q *Queue) {
 	key := queueKey(q.ProjectID, q.Name)
-	if s.queues.get(key) == nil {
+	before := s.queues.get(key)
+	if before == nil {
 		s.queueNames.put(q.ProjectID, append(s.queueNames.get(q.ProjectID), q.Name))
 	}
+	s.tallyQueue(before, q)
 	s.queues.put(key, q)
 	if q.TrustReports && !q.Deleted {
 		s.trusting = append(s.trusting, queueKey(q.ProjectID, q.Name))

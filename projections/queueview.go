@@ -140,13 +140,18 @@ type InputView struct {
 	ProjectID string `json:"projectId"`
 	SessionID string `json:"sessionId"`
 	// SessionName is the name of that session, TaskTitles the titles of those tasks, in the same order.
-	SessionName string      `json:"sessionName,omitempty"`
-	TaskIDs     []string    `json:"taskIds"`
-	TaskTitles  []string    `json:"taskTitles,omitempty"`
-	Question    string      `json:"question"`
-	Blob        string      `json:"blob,omitempty"`
-	Options     []string    `json:"options"`
-	Status      InputStatus `json:"status"`
+	SessionName string   `json:"sessionName,omitempty"`
+	TaskIDs     []string `json:"taskIds"`
+	TaskTitles  []string `json:"taskTitles,omitempty"`
+	// OnTask is the task at which the session worked when it asked, if TaskIDs names none and that is known.
+	OnTask   string `json:"onTask,omitempty"`
+	Question string `json:"question"`
+	// Blob is the digest of the whole question, if Question is only its beginning; Redacted says that it was removed
+	// for good.
+	Blob     string         `json:"blob,omitempty"`
+	Redacted *RedactionView `json:"redacted,omitempty"`
+	Options  []string       `json:"options"`
+	Status   InputStatus    `json:"status"`
 	// NotNeeded says that an open question needs no answer any more: all tasks that it is about are over.
 	NotNeeded   bool           `json:"notNeeded,omitempty"`
 	Answer      string         `json:"answer,omitempty"`
@@ -178,8 +183,10 @@ func (s *State) InputView(x *Input, now int64) InputView {
 		SessionName: s.sessionName(x.SessionID),
 		TaskIDs:     list(x.TaskIDs),
 		TaskTitles:  titles,
+		OnTask:      x.OnTask,
 		Question:    x.Question,
 		Blob:        x.Blob,
+		Redacted:    s.RedactionView(x.Blob),
 		Options:     list(x.Options),
 		Status:      status,
 		NotNeeded:   status == InputOpen && !s.NeedsAnswer(x),

@@ -23,8 +23,8 @@ const (
 // goldenDigest is the SHA-256 of the encoded state of the golden log. It changes only with [Format], or when the story
 // gets new events.
 const (
-	goldenFormat = 24
-	goldenDigest = "4da56eafcdc216d18ac2896a3229335aace3a97f14f93a52df6d475829439112"
+	goldenFormat = 27
+	goldenDigest = "209874253dbee150c0ac9ec70445aa5ad8e7155f2da831ac6466c9e4bb6915c1"
 )
 
 // goldenStory has every type of the catalogue, and two sessions on one task. The golden log was written from it; a new
@@ -110,7 +110,9 @@ func goldenStory() []given {
 		inQ(orch, &events.ProjectCreated{ProjectID: "q", Name: "Beta"}),
 		inQ(orch, &events.ProjectDeleted{ProjectID: "q"}),
 	}
-	return slices.Concat(story, goldenQueues(), goldenManifests(), goldenTemplates(), goldenMessages(), goldenPlans())
+	completed := by(admin, &events.TaskStatusChanged{TaskID: "plan4", From: events.TaskTodo, To: events.TaskCompleted})
+	return slices.Concat(story, goldenQueues(), goldenManifests(), goldenTemplates(), goldenMessages(), goldenPlans(),
+		goldenWebhooks(), []given{completed})
 }
 
 // goldenPlans is the part with tasks of a plan: one later gets another place, plan id and labels.
@@ -163,6 +165,35 @@ func goldenPlans() []given {
 			ParentID: "plan3",
 		}),
 		of(&events.TaskUpdated{TaskID: "plan3", Order: &events.SiblingOrder{Key: "7fffffffffffffb0", Before: "plan2"}}),
+	}
+}
+
+// goldenWebhooks is the part with webhooks: one is changed, parked and resumed, another is deleted.
+func goldenWebhooks() []given {
+	of := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
+	return []given{
+		of(&events.WebhookCreated{
+			WebhookID:  "hook",
+			Name:       "Chat",
+			URL:        "https://example.org/hook",
+			ProjectID:  "p",
+			Types:      []string{"task", "session.lost"},
+			Generation: 1,
+		}),
+		of(&events.WebhookCreated{WebhookID: "gone", URL: "https://example.org/", Generation: 1}),
+		of(&events.WebhookUpdated{WebhookID: "hook", URL: new("https://example.org/new"), Generation: 2}),
+		{by: "/system", project: nowhere, data: &events.WebhookParked{
+			WebhookID:  "hook",
+			Why:        events.ParkFailing,
+			Failures:   12,
+			FailingFor: 90_000_000,
+			Patience:   86_400_000,
+			Problem:    "it answered 500",
+		}},
+		of(&events.WebhookResumed{WebhookID: "hook", Skipped: true}),
+		of(&events.WebhookUpdated{WebhookID: "hook", Types: &[]string{}, Name: new("")}),
+		of(&events.WebhookDeleted{WebhookID: "gone"}),
+		{by: "/system", project: nowhere, data: &events.WebhookParked{WebhookID: "hook", Why: events.ParkGone}},
 	}
 }
 
@@ -346,6 +377,13 @@ func goldenQueues() []given {
 			To:     events.TaskInProgress,
 			Reason: "look again",
 		}),
+		{by: system, data: &events.TokenUsed{Name: "ci", Generation: 2, Address: "192.0.2.1"}, project: nowhere},
+		{by: system, data: &events.TokenUsed{
+			Name:       "admin",
+			Address:    "2001:db8::/64",
+			LoginUntil: at(64),
+		}, project: nowhere},
+		token(&events.TextRedacted{Text: "sha256-1", Reason: "it held a password"}),
 	}
 }
 

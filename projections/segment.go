@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// What only grows (the ids of events and the timelines) is encoded in segments, one for each [SegmentEvents] events of
-// the log. A full segment is the same in every later encoding, so a store keeps it once.
+// What only grows (the ids of events, the tape and the timelines) is encoded in segments, one for each [SegmentEvents]
+// events of the log. A full segment is the same in every later encoding, so a store keeps it once.
 
 // SegmentEvents is how many events a full segment is about.
 const SegmentEvents = idsPerChunk
@@ -20,6 +20,12 @@ const (
 	ofTask timelineOf = iota
 	ofSession
 )
+
+// unowned names a timeline that began before its task or session. An event may name one that never existed.
+type unowned struct {
+	Of timelineOf
+	ID string
+}
 
 type namedTimeline struct {
 	of       timelineOf
@@ -46,7 +52,8 @@ func (i *Image) Rest() []byte {
 	return i.appendSegment(nil, i.Full())
 }
 
-// appendSegment appends the ids of a segment's events, and what these events added to timelines.
+// appendSegment appends the ids of a segment's events, what the tape says of them, and what these events added to
+// timelines.
 func (i *Image) appendSegment(b []byte, n int) []byte {
 	first := uint64(n)*SegmentEvents + 1 //nolint:gosec // a number of segments
 	last := min(first+SegmentEvents-1, i.ids.n)
@@ -54,6 +61,7 @@ func (i *Image) appendSegment(b []byte, n int) []byte {
 	for sequence := first; sequence <= last; sequence++ {
 		b = append(b, i.ids.at(sequence)[:]...)
 	}
+	b = i.appendTape(b, first, last)
 	grown := 0
 	for _, t := range i.timelines {
 		if len(t.timeline.between(first, last)) > 0 {
@@ -98,11 +106,9 @@ func (s *State) restoreSegment(r *reader, last uint64) {
 		s.ids = s.ids.with(uuid.UUID(r.take(uint64(len(uuid.UUID{})))))
 		s.accepted.add(&s.ids, s.ids.n)
 	}
+	s.restoreTape(r, n)
 	for range r.uvarint() {
-		timelines := &s.taskTimelines
-		if timelineOf(r.uvarint()) == ofSession { //nolint:gosec // any other is a task's
-			timelines = &s.sessionTimelines
-		}
+		timelines := s.timelinesOf(timelineOf(r.uvarint())) //nolint:gosec // any other is a task's
 		id := r.text()
 		places := r.uvarint()
 		if r.bad || places > uint64(len(r.b)) {

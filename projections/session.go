@@ -163,6 +163,7 @@ func (s *State) changeSession(id string, edit func(*Session)) {
 	edit(&after)
 	s.changes = append(s.changes, Change{KindSession, id, before, &after})
 	s.sessions.put(id, &after)
+	s.tallySession(before, &after)
 	if before.mayNeedAttention() != after.mayNeedAttention() {
 		s.attendSession(&after, s.sequenceOf(after.Cause))
 	}
@@ -232,6 +233,7 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 	x.Cause, x.CreatedBy = f.cause(), f.Source
 	s.changes = append(s.changes, Change{KindSession, x.ID, (*Session)(nil), x})
 	s.sessions.put(x.ID, x)
+	s.tallySession(nil, x)
 	s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
 	s.attendSession(x, f.sequence)
 	s.lives(x, f.sequence)

@@ -46,9 +46,11 @@ type SessionView struct {
 	// Options are how its agent is run, where that is not the default.
 	Options *events.AgentOptions `json:"options,omitempty"`
 	// OwnManifest says that somebody wrote its manifest, which alone has its model and its options.
-	OwnManifest    bool            `json:"ownManifest,omitempty"`
-	ManifestDigest string          `json:"manifestDigest,omitempty"`
-	Metadata       json.RawMessage `json:"metadata,omitempty"`
+	OwnManifest    bool   `json:"ownManifest,omitempty"`
+	ManifestDigest string `json:"manifestDigest,omitempty"`
+	// ManifestRedacted says that the manifest was removed for good.
+	ManifestRedacted *RedactionView  `json:"manifestRedacted,omitempty"`
+	Metadata         json.RawMessage `json:"metadata,omitempty"`
 	// Names are the names of the sessions and the titles of the tasks that the view mentions, by id. The service sets
 	// them, for a single session.
 	Names map[string]string `json:"names,omitempty"`
@@ -57,6 +59,7 @@ type SessionView struct {
 // SessionView shows a session of the state without its timeline, and says whether its command ended.
 func (s *State) SessionView(x *Session) SessionView {
 	view := x.View()
+	view.ManifestRedacted = s.RedactionView(x.ManifestDigest)
 	if exit := s.Exit(x); exit != nil {
 		at, code := events.Millis(exit.At), exit.ExitCode()
 		view.ExitedAt, view.ExitCode = &at, &code

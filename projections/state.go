@@ -14,8 +14,11 @@ import (
 type State struct {
 	under *State
 
-	// accepted finds the ids of a committed state, fresh those of an overlay, freshSealed those of its sealed batch.
+	// accepted finds the ids of a committed state, fresh those of an overlay, freshSealed those of its sealed batch. A
+	// past state asks a later one instead, whose first reach events it knows.
 	accepted *idIndex
+	later    Later
+	reach    uint64
 	fresh    map[uuid.UUID]uint64
 
 	freshSealed map[uuid.UUID]uint64
@@ -35,6 +38,8 @@ type State struct {
 	// taskAttention and sessionAttention hold, by project, the tasks and sessions that an inbox has to examine.
 	taskAttention    table[line]
 	sessionAttention table[line]
+
+	tallies table[Tally] // by project
 
 	sessions   table[*Session]
 	sessionIDs table[[]string]   // by project, in order of creation
@@ -61,15 +66,18 @@ type State struct {
 	asking      table[line]     // by session: its open questions
 	undelivered table[[]string] // by session: answers and messages, in order
 	tokens      table[*Token]
+	origins     table[*TokenOrigins] // by token
 	templates   table[*Template]
+	webhooks    table[*Webhook]
 
 	sessionTimelines table[Timeline]
 	taskTimelines    table[Timeline]
-	lastWords        table[*Entry]    // by session: its last report, if on itself: it cannot continue, or is done
-	exits            table[*Entry]    // by session: the end of its command, if it was not heard since
-	losses           table[*Loss]     // by session
-	late             table[[]*Entry]  // by project: reports after their session's end
-	blobRefs         table[[]BlobRef] // by digest
+	lastWords        table[*Entry]     // by session: its last report, if on itself: it cannot continue, or is done
+	exits            table[*Entry]     // by session: the end of its command, if it was not heard since
+	losses           table[*Loss]      // by session
+	late             table[[]*Entry]   // by project: reports after their session's end
+	blobRefs         table[[]BlobRef]  // by digest
+	redactions       table[*Redaction] // by digest
 
 	changes []Change
 	// linesMoved are the queues in which the last event made items startable, or no longer startable.
@@ -89,6 +97,7 @@ type untabled struct {
 	at      time.Time
 
 	ids         idList
+	tape        Tape
 	projectIDs  []string
 	heldItems   line     // of all queues, by the sequence of the start
 	living      line     // sessions of all projects, by the events that made them
@@ -96,6 +105,9 @@ type untabled struct {
 	trusting    []string // queues that trust reports
 	tokenNames  []string
 	templateIDs []string
+	redacted    int // how many texts were
+	webhookIDs  []string
+	unowned     []unowned
 	// era is raised when all counts of unmet dependencies become invalid, without and with trust in reports.
 	era [2]uint32
 }
@@ -106,8 +118,8 @@ func New() *State { return build(nil) }
 // Overlay returns a state that reads through to s and holds every change until [State.Commit]. s must not change while
 // the overlay is in use, except by that Commit.
 func (s *State) Overlay() *State {
-	if s.under != nil {
-		panic("projections: an overlay has no overlay")
+	if s.under != nil || s.later != nil {
+		panic("projections: an overlay has no overlay, and a past state has none")
 	}
 	o := build(s)
 	o.untabled = s.untabled
@@ -139,8 +151,8 @@ func (s *State) tables() []layer {
 		&s.sessions, &s.sessionIDs, &s.spawned, &s.standing, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.over, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.undelivered,
-		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.lastWords, &s.exits, &s.losses, &s.late,
-		&s.blobRefs, &s.taskAttention, &s.sessionAttention,
+		&s.tokens, &s.templates, &s.webhooks, &s.sessionTimelines, &s.taskTimelines, &s.lastWords, &s.exits, &s.losses,
+		&s.late, &s.blobRefs, &s.taskAttention, &s.sessionAttention, &s.origins, &s.redactions, &s.tallies,
 	}
 }
 
@@ -206,7 +218,7 @@ func (s *State) Accepted(id uuid.UUID) (sequence uint64, ok bool) {
 		}
 		committed = s.under
 	}
-	sequence = committed.accepted.find(&committed.ids, id)
+	sequence = committed.find(id)
 	return sequence, sequence != 0
 }
 
@@ -222,22 +234,11 @@ func (s *State) EventID(sequence uint64) (uuid.UUID, bool) {
 // next Apply. body is the event's hash, [events.BodyHash]. An event that is not the next one of the chain gives
 // *events.DamageError and changes nothing, as does one that contradicts the state, which no correct writer appends.
 func (s *State) Apply(sequence uint64, e *events.Event, body events.Hash) ([]Change, error) {
-	if sequence != s.head.Sequence+1 {
-		return nil, &events.DamageError{
-			Sequence: s.head.Sequence + 1,
-			Why:      fmt.Sprintf("the event at sequence %d came instead", sequence),
-		}
+	if err := s.follows(sequence, e.PrevHash); err != nil {
+		return nil, err
 	}
-	if e.PrevHash != s.head.Hash {
-		return nil, &events.DamageError{
-			Sequence: sequence,
-			Why: fmt.Sprintf("it follows an event with hash %s, and the one before it has %s", e.PrevHash,
-				s.head.Hash),
-		}
-	}
-	if at, ok := s.Accepted(e.ID); ok {
-		return nil, &events.DamageError{Sequence: sequence, Why: fmt.Sprintf("event %s stands at sequence %d already",
-			e.ID, at)}
+	if err := s.checkID(sequence, e.ID); err != nil {
+		return nil, err
 	}
 	if e.Time.Before(s.at) {
 		return nil, &events.DamageError{
@@ -252,18 +253,37 @@ func (s *State) Apply(sequence uint64, e *events.Event, body events.Hash) ([]Cha
 	s.heard(e)
 	s.settle()
 	s.referFrom(s.changes)
-	s.head = events.Head{Sequence: sequence, Hash: events.Next(e.PrevHash, body)}
-	if sequence == 1 {
-		s.genesis = s.head.Hash
-	}
+	s.advance(sequence, e.PrevHash, body)
 	s.at = e.Time
-	s.ids = s.ids.with(e.ID)
-	if s.under == nil {
-		s.accepted.add(&s.ids, sequence)
-	} else {
-		s.fresh[e.ID] = sequence
-	}
+	s.append(e)
 	return s.changes, nil
+}
+
+// checkID returns an error if an event has the id of an earlier one.
+func (s *State) checkID(sequence uint64, id uuid.UUID) error {
+	if s.later != nil {
+		return s.checkShared(sequence, id)
+	}
+	if at, ok := s.Accepted(id); ok {
+		why := fmt.Sprintf("event %s stands at sequence %d already", id, at)
+		return &events.DamageError{Sequence: sequence, Why: why}
+	}
+	return nil
+}
+
+// append adds the next event to the ids and the tape.
+func (s *State) append(e *events.Event) {
+	if s.later != nil { // they have it
+		s.ids.n++
+		s.tape.n++
+		return
+	}
+	s.ids, s.tape = s.ids.with(e.ID), s.tape.with(e.Time.UnixMilli(), s.number(e.Project), MarkOf(e.Data))
+	if s.under == nil {
+		s.accepted.add(&s.ids, s.ids.n)
+	} else {
+		s.fresh[e.ID] = s.ids.n
+	}
 }
 
 // fold must check before it changes anything: an error leaves the state as it was.
@@ -346,6 +366,10 @@ func (s *State) fold(sequence uint64, e *events.Event) error {
 		return s.tokenCreated(f, d)
 	case *events.TokenRevoked:
 		return s.tokenRevoked(f, d)
+	case *events.TokenUsed:
+		return s.tokenUsed(f, d)
+	case *events.TextRedacted:
+		return s.textRedacted(f, d)
 	case *events.TemplateCreated:
 		return s.templateCreated(f, d)
 	case *events.TemplateUpdated:
@@ -354,6 +378,16 @@ func (s *State) fold(sequence uint64, e *events.Event) error {
 		return s.templateReset(f, d)
 	case *events.TemplateDeleted:
 		return s.templateDeleted(f, d)
+	case *events.WebhookCreated:
+		return s.webhookCreated(f, d)
+	case *events.WebhookUpdated:
+		return s.webhookUpdated(f, d)
+	case *events.WebhookDeleted:
+		return s.webhookDeleted(f, d)
+	case *events.WebhookParked:
+		return s.webhookParked(f, d)
+	case *events.WebhookResumed:
+		return s.webhookResumed(f, d)
 	}
 	return &events.UnknownTypeError{Type: e.Data.EventType()}
 }

@@ -225,7 +225,8 @@ func TestChanges(t *testing.T) {
 						t.Fatalf("an entry has something before it: %+v", c)
 					}
 					lines[k] = append(lines[k], c.After.(*Entry))
-				case KindProject, KindTask, KindSession, KindQueue, KindQueueItem, KindInput, KindToken, KindTemplate:
+				case KindProject, KindTask, KindSession, KindQueue, KindQueueItem, KindInput, KindToken, KindTemplate,
+					KindWebhook:
 					was, known := values[k]
 					if isNil(c.Before) == known || known && was != c.Before {
 						t.Fatalf("seed %d, %s: the change of %v begins with %v, but the value was %v", seed,
@@ -264,6 +265,7 @@ func TestChanges(t *testing.T) {
 				KindQueue: s.queues.get(k.id), KindQueueItem: s.items.get(k.id), KindInput: s.inputs.get(k.id),
 				KindToken:    s.tokens.get(k.id),
 				KindTemplate: s.templates.get(k.id),
+				KindWebhook:  s.webhooks.get(k.id),
 			}[k.kind]
 			if is != nil && is != value {
 				t.Fatalf("seed %d: the changes do not lead to %v", seed, k)
@@ -304,6 +306,8 @@ func isNil(value any) bool {
 	case *Token:
 		return v == nil
 	case *Template:
+		return v == nil
+	case *Webhook:
 		return v == nil
 	}
 	return value == nil

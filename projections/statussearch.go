@@ -27,7 +27,7 @@ func (s *State) SearchStatus(p *Project) *StatusSearch {
 	x := &StatusSearch{
 		in: s.listen().newInbox(p.ID),
 		status: ProjectStatus{
-			Project:     p.View(),
+			Project:     s.ProjectView(p),
 			Tasks:       map[events.TaskStatus]int{},
 			Says:        map[events.TaskSessionStatus]int{},
 			Unconfirmed: []string{},

@@ -162,6 +162,7 @@ func show(t testing.TB, s *State) string {
 		Tokens   []TokenView
 		// Templates includes deleted ones.
 		Templates []*Template `json:",omitempty"`
+		Webhooks  []*Webhook  `json:",omitempty"`
 		// Deadlines are those of all projects, in order.
 		Deadlines []string
 	}
@@ -206,6 +207,9 @@ func show(t testing.TB, s *State) string {
 	}
 	for _, id := range s.templateIDs {
 		out.Templates = append(out.Templates, s.templates.get(id))
+	}
+	for _, id := range s.webhookIDs {
+		out.Webhooks = append(out.Webhooks, s.webhooks.get(id))
 	}
 	out.Deadlines = idsOf(s.Deadlines(), func(x *Session) string { return x.ID })
 	for _, id := range poolSessions {
@@ -304,6 +308,7 @@ var (
 	poolInputs    = []string{"i1", "i2", "i3", "i4", "i5"}
 	poolTokens    = []string{"ci", "bot"}
 	poolTemplates = []string{"execute-simple", "mine", "yours"} // the first is Maestro's own
+	poolWebhooks  = []string{"hook", "other"}
 )
 
 // likely returns an event of queues, questions, tokens or deadlines that fits this state: at random, the holder of an

@@ -72,6 +72,9 @@ func (v *TaskView) AppendJSON(b []byte) ([]byte, error) {
 	if len(v.Blobs) > 0 {
 		o.value(`,"blobs":`, v.Blobs)
 	}
+	if len(v.Redacted) > 0 {
+		o.value(`,"redacted":`, v.Redacted)
+	}
 	if v.Progress != nil {
 		o.value(`,"progress":`, v.Progress)
 	}

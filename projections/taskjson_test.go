@@ -74,7 +74,9 @@ func fillAtRandom(t *testing.T, random *rand.Rand, v reflect.Value, always bool)
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		for range random.IntN(3) {
-			v.SetMapIndex(reflect.ValueOf(fmt.Sprint("<k>", random.IntN(9))), reflect.ValueOf("<v>"))
+			value := reflect.New(v.Type().Elem()).Elem()
+			fillAtRandom(t, random, value, true)
+			v.SetMapIndex(reflect.ValueOf(fmt.Sprint("<k>", random.IntN(9))), value)
 		}
 	case reflect.Slice:
 		if v.Type() == reflect.TypeFor[json.RawMessage]() {

@@ -51,7 +51,10 @@ type TaskView struct {
 	PlanID   string          `json:"planId,omitempty"`
 	Labels   []string        `json:"labels,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	Blobs    events.Blobs    `json:"blobs,omitempty"`
+	// Blobs are the digests of its long texts, by field: the field has only the beginning. Redacted are those of them
+	// that were removed for good.
+	Blobs    events.Blobs             `json:"blobs,omitempty"`
+	Redacted map[string]RedactionView `json:"redacted,omitempty"`
 	// Progress sums up what lies below it, absent if nothing does.
 	Progress *Progress `json:"progress,omitempty"`
 	// Names are the names of the sessions and the titles of the tasks that the view mentions, by id. The service sets
@@ -71,10 +74,12 @@ type StatementView struct {
 	// Cut says that Text is only the beginning of the event's text, as in a list.
 	Cut bool `json:"cut,omitempty"`
 	// Blob is the digest of the whole text, if Text is only its beginning.
-	Blob     string        `json:"blob,omitempty"`
-	By       string        `json:"by"`
-	At       events.Millis `json:"at"`
-	Sequence uint64        `json:"sequence"`
+	Blob string `json:"blob,omitempty"`
+	// Redacted says that the whole text was removed for good.
+	Redacted *RedactionView `json:"redacted,omitempty"`
+	By       string         `json:"by"`
+	At       events.Millis  `json:"at"`
+	Sequence uint64         `json:"sequence"`
 }
 
 // Unconfirmed reports whether an agent reports a task as done, and nobody has decided otherwise: a blocked task waits
@@ -186,22 +191,24 @@ func (s *State) taskView(t *Task) TaskView {
 		Labels:             t.Labels,
 		Metadata:           t.Metadata,
 		Blobs:              t.Blobs,
-		Result:             t.ShownResult(),
-		StatusReason:       t.StatusReason().view(),
+		Redacted:           s.RedactionViews(t.Blobs),
+		Result:             s.ShownResult(t),
+		StatusReason:       s.statementView(t.StatusReason()),
 		SessionReason:      s.sessionReason(t, says, by),
 	}
 }
 
 // ShownResult returns the statement of a task's last completion, or nil.
-func (t *Task) ShownResult() *StatementView { return t.Result().view() }
+func (s *State) ShownResult(t *Task) *StatementView { return s.statementView(t.Result()) }
 
-func (said *Statement) view() *StatementView {
+func (s *State) statementView(said *Statement) *StatementView {
 	if said == nil {
 		return nil
 	}
 	return &StatementView{
 		Text:     said.Text,
 		Blob:     said.Blob,
+		Redacted: s.RedactionView(said.Blob),
 		By:       said.By,
 		At:       events.Millis(said.At),
 		Sequence: said.Sequence,
@@ -223,6 +230,7 @@ func (s *State) sessionReason(t *Task, says events.TaskSessionStatus, session st
 	return &StatementView{
 		Text:     said.Words.Text,
 		Blob:     said.Words.Blob,
+		Redacted: s.RedactionView(said.Words.Blob),
 		By:       said.Words.By,
 		At:       said.At,
 		Sequence: said.Sequence,

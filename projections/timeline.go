@@ -90,14 +90,22 @@ func (s *State) note(f fact, index int) { s.add(f.entry(index), false) }
 func (s *State) add(e Entry, taskless bool) {
 	place := placeOf(&e, taskless)
 	if e.SessionID != "" {
-		s.sessionTimelines.put(e.SessionID, append(s.sessionTimelines.get(e.SessionID), place))
+		timeline := s.sessionTimelines.get(e.SessionID)
+		if len(timeline) == 0 && s.sessions.get(e.SessionID) == nil {
+			s.unowned = append(s.unowned, unowned{ofSession, e.SessionID})
+		}
+		s.sessionTimelines.put(e.SessionID, s.extended(timeline, place))
 		s.refer(e.Blob, BlobRef{KindSessionTimeline, e.SessionID})
 		s.halt(&e)
 		s.newestOf(&e)
 		s.changes = append(s.changes, Change{KindSessionTimeline, e.SessionID, nil, &e})
 	}
 	if e.TaskID != "" && !e.Apart {
-		s.taskTimelines.put(e.TaskID, append(s.taskTimelines.get(e.TaskID), place))
+		timeline := s.taskTimelines.get(e.TaskID)
+		if len(timeline) == 0 && s.tasks.get(e.TaskID) == nil {
+			s.unowned = append(s.unowned, unowned{ofTask, e.TaskID})
+		}
+		s.taskTimelines.put(e.TaskID, s.extended(timeline, place))
 		s.refer(e.Blob, BlobRef{KindTaskTimeline, e.TaskID})
 		s.changes = append(s.changes, Change{KindTaskTimeline, e.TaskID, nil, &e})
 	}

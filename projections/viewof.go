@@ -20,6 +20,11 @@ func (x *ViewIndex) Keys(s *State) iter.Seq[ViewKey] {
 				return
 			}
 		}
+		for x := range s.Webhooks() {
+			if !yield(ViewKey{KindWebhook, x.ID}) {
+				return
+			}
+		}
 	}
 }
 
@@ -52,13 +57,13 @@ func (x *ViewIndex) keysIn(s *State, project string, yield func(ViewKey) bool) b
 	return true
 }
 
-// View returns a view: a [ProjectView], [TaskView], [SessionView], [QueueView], [ItemView], [InputView], [TokenView] or
-// *[Template]; nil if there is no such object any more. A question has waited until the newest event.
+// View returns a view: a [ProjectView], [TaskView], [SessionView], [QueueView], [ItemView], [InputView], [TokenView],
+// *[Template] or [WebhookView]; nil if there is no such object any more. A question has waited until the newest event.
 func (x *ViewIndex) View(s *State, key ViewKey) any {
 	switch key.Kind {
 	case KindProject:
 		if p := s.Project(key.ID); p != nil {
-			return p.View()
+			return s.ProjectView(p)
 		}
 	case KindTask:
 		if t := s.Task(key.ID); t != nil {
@@ -91,6 +96,10 @@ func (x *ViewIndex) View(s *State, key ViewKey) any {
 	case KindToken:
 		if t := s.Token(key.ID); t != nil {
 			return t.View()
+		}
+	case KindWebhook:
+		if x := s.Webhook(key.ID); x != nil {
+			return x.View()
 		}
 	case KindSessionTimeline, KindTaskTimeline: // their entries are no views
 	}

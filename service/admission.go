@@ -30,8 +30,9 @@ type Admission struct {
 	made demand
 	// paid is the number of commands that the call paid for, came the number that it has reached so far.
 	paid, came int
-	// counted is the resource that the call currently counts against.
+	// counted is the resource that the call currently counts against, unless it stepped aside.
 	counted resource
+	aside   bool
 	// answered is the number of bytes that were rendered and not yet written, brought the number of bytes of the body.
 	answered, brought int64
 	// paidBytes is the number of bytes that were paid for before the body came.
@@ -46,6 +47,19 @@ type Admission struct {
 	looked int
 	// reads is how many reads the call was charged for, prepaid how many more it has paid for in advance.
 	reads, prepaid float64
+	// leaving ends what else the call uses until it leaves; nil if there is nothing.
+	leaving func()
+}
+
+// whenLeaving has the call end something when it leaves.
+func (a *Admission) whenLeaving(end func()) {
+	before := a.leaving
+	a.leaving = func() {
+		if before != nil {
+			before()
+		}
+		end()
+	}
 }
 
 // demand is how much of each rate a call uses.
@@ -290,6 +304,28 @@ func (a *Admission) counting() []*account {
 
 // Leave ends the call.
 func (a *Admission) Leave() {
+	if a.leaving != nil {
+		a.leaving()
+	}
+	if !a.aside {
+		a.leavePlace()
+	}
+	a.returnUnused()
+	if a.answered > 0 {
+		a.Free(a.answered)
+	}
+	a.letGo()
+}
+
+// StepAside makes room for calls that do the work of this one, which count by themselves: it no longer counts as in
+// progress, nor does its body. Its answer still counts until Leave.
+func (a *Admission) StepAside() {
+	a.leavePlace()
+	a.aside = true
+}
+
+// leavePlace ends what the call counts as in progress, and its body.
+func (a *Admission) leavePlace() {
 	if a.counted == useParallel {
 		a.ledger.end(a.credential, useParallel, 1)
 	} else {
@@ -297,16 +333,11 @@ func (a *Admission) Leave() {
 			a.ledger.end(account, a.counted, 1)
 		}
 	}
-	a.returnUnused()
-	if a.answered > 0 {
-		a.Free(a.answered)
-	}
 	if held := a.brought - FreeBody; held > 0 {
 		for _, account := range a.counting() {
 			a.ledger.end(account, useBodies, held)
 		}
 	}
-	a.letGo()
 }
 
 func (a *Admission) letGo() {

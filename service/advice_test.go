@@ -87,7 +87,7 @@ func TestAdviceIsForItsReader(t *testing.T) {
 			answer, err := s.try(c.by, c.id, c.body, fmt.Sprint("key ", s.keys))
 			advice := answer.Warnings
 			if err != nil {
-				advice = []string{s.ProblemOf(c.by, err, c.id).Next}
+				advice = []string{s.ProblemOf(c.by, err, CallName{}).Next}
 				if c.by == ended && !strings.Contains(err.Error(), "has ended: the user killed it") {
 					t.Errorf("a session that was killed is not told so first: %v", err)
 				}
@@ -144,7 +144,7 @@ func TestNoWaitAfterTheEnd(t *testing.T) {
 		answer, err := s.try(done, c.id, c.body, fmt.Sprint("key ", s.keys))
 		advice := answer.Warnings
 		if err != nil {
-			advice = []string{s.ProblemOf(done, err, c.id).Next}
+			advice = []string{s.ProblemOf(done, err, CallName{}).Next}
 		}
 		for _, text := range advice {
 			if strings.Contains(text, "input wait") || strings.Contains(text, "needs-input") {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,7 +33,7 @@ func (s *Service) checkTexts(ctx context.Context, c *Caller) (wire.Texts, error)
 		err = s.At(state, c).Permit("audit:verify", "")
 	})
 	if err == nil && s.Blobs == nil {
-		err = NotFound("Texts", "of this server")
+		err = noStore()
 	}
 	if err != nil {
 		return wire.Texts{}, err
@@ -42,6 +43,7 @@ func (s *Service) checkTexts(ctx context.Context, c *Caller) (wire.Texts, error)
 		return wire.Texts{}, err
 	}
 	lost, err := engine.LostTexts(ctx, s.Blobs, named)
+	lost = slices.DeleteFunc(lost, func(text engine.LostText) bool { return s.Handler.Redaction(text.Digest) != nil })
 	return wire.Texts{Named: len(named), Lost: lost}, err
 }
 

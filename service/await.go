@@ -27,7 +27,12 @@ func (c *Caller) explain(cause error) error {
 	case errors.Is(cause, ErrRevoked):
 		return NotAuthenticated("The token was revoked", "it was revoked while this call was open", true)
 	case errors.Is(cause, ErrExpired):
+		if c.LoginID != "" {
+			return noLogin("it expired")
+		}
 		return expired(c.By.Name, c.Expires)
+	case errors.Is(cause, ErrLoggedOut):
+		return noLogin("somebody ended it while this call was open")
 	case errors.Is(cause, ErrStopping):
 		return askAgain()
 	}
@@ -45,6 +50,8 @@ func (c *Caller) over(state *projections.State, now time.Time) error {
 			return ErrRevoked
 		}
 		return nil
+	case c.LoginID != "" && now.UnixMilli() >= c.Expires:
+		return ErrExpired
 	case c.By.Name == commands.AdminName:
 		return nil
 	}

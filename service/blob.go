@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"maestro/commands"
@@ -15,13 +14,6 @@ import (
 	"maestro/projections"
 	"maestro/service/wire"
 )
-
-// IsDigest reports whether a text is the digest of a blob, "sha256-<64 hex>".
-func IsDigest(digest string) bool {
-	hexadecimal, ok := strings.CutPrefix(digest, "sha256-")
-	_, err := events.ParseHash(hexadecimal)
-	return ok && err == nil && strings.ToLower(digest) == digest
-}
 
 // mayReadBlob lets callers that may read the whole log read every blob. Others may read what is named in projects that
 // they may read: by a project, a task, a session's manifest, or a timeline entry.
@@ -84,7 +76,7 @@ func (s *Service) GetBlob(ctx context.Context, c *Caller, digest string) (conten
 		return nil, err
 	}
 	defer leave()
-	if !IsDigest(digest) {
+	if !events.IsDigest(digest) {
 		return nil, Invalid(
 			"/digest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", safetext.Printable(digest),
 		)
@@ -108,7 +100,7 @@ func (s *Service) GetBlob(ctx context.Context, c *Caller, digest string) (conten
 func (s *Service) readNamed(ctx context.Context, c *Caller, digest, lost string) ([]byte, error) {
 	content, err := s.readBlob(ctx, digest, c.readText)
 	var p *Problem
-	if errors.As(err, &p) && p.Kind == KindNotFound {
+	if errors.As(err, &p) && p.Kind == KindNotFound && p.Code != wire.CodeRedacted {
 		return nil, &Problem{
 			Kind:    KindInternal,
 			Code:    "TEXT_LOST",
@@ -126,6 +118,9 @@ func (s *Service) readNamed(ctx context.Context, c *Caller, digest, lost string)
 func (s *Service) readBlob(ctx context.Context, digest string, charge func(bytes int)) ([]byte, error) {
 	if s.Blobs == nil {
 		return nil, NotFound("Blob", digest)
+	}
+	if r := s.Handler.Redaction(digest); r != nil {
+		return nil, redactedProblem(r)
 	}
 	charged := 0
 	if sizes, known := s.Blobs.(blobSizes); known {
@@ -170,3 +165,6 @@ func (c *Caller) readText(bytes int) {
 
 // chargedWork charges the call for a long text as for work.
 func (c *Caller) chargedWork(bytes int) { c.worked(bytes / bytesPerStep) }
+
+// noStore is the refusal of a server without long texts.
+func noStore() *Problem { return NoPart("store of long texts", "it keeps the log only") }

@@ -20,6 +20,8 @@ type Caller struct {
 	NoLongerHolds bool
 	// Expires is when the credential expires, in milliseconds since 1970; 0 for never.
 	Expires int64
+	// LoginID is the login of the browser that calls; "" if the caller showed its token.
+	LoginID string
 	// Root is the root of a session's project. Projects share their root's limits.
 	Root string
 	// Mail is the calling session's unread mail: answers to its questions, and messages.

@@ -19,7 +19,7 @@ type Clock interface {
 // ClockStatus compares the server's clock with the machine's wall clock. Every caller may use it.
 func (s *Service) ClockStatus() (wire.ClockStatus, error) {
 	if s.Clock == nil {
-		return wire.ClockStatus{}, NotFound("Clock", "of this server")
+		return wire.ClockStatus{}, NoPart("clock", "it was started without one")
 	}
 	return s.Clock.Status(), nil
 }
@@ -46,7 +46,7 @@ func (s *Service) ConfirmClock(ctx context.Context, c *Caller) (wire.ConfirmedCl
 			Next:    "use the admin token",
 		}
 	case s.Clock == nil:
-		return wire.ConfirmedClock{}, NotFound("Clock", "of this server")
+		return wire.ConfirmedClock{}, NoPart("clock", "it was started without one")
 	}
 	status, changed, err := s.Clock.Confirm()
 	if err != nil {

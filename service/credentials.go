@@ -198,7 +198,7 @@ func NotAuthenticated(message, why string, invalid bool) *Problem {
 		Code:          wire.CodeUnauthenticated,
 		Message:       message,
 		Why:           why,
-		Next:          "send `Authorization: Bearer <token>`",
+		Next:          wire.UnauthenticatedNext,
 		BadCredential: invalid,
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/workers/outbox"
@@ -84,6 +85,8 @@ func (t *turn) execute(ctx context.Context, e outbox.Entry) error {
 		Named:      true,
 		OccurredAt: e.OccurredAt,
 		Kept:       true,
+		// Another process may have written it.
+		TraceParent: events.TraceParent(e.TraceParent),
 	}
 	length := int64(len(e.Body))
 	admission, err := t.service.Admit(ctx, c, Demand{Writes: true, Bytes: length})

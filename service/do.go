@@ -111,6 +111,14 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 			return Done{}, err
 		}
 	}
+	if err := s.mayRedact(ctx, c, command); err != nil {
+		return Done{}, err
+	}
+	if strings.HasPrefix(a.ID, "webhook:") && s.Permit(c, a.ID, "") == nil {
+		if err := s.checkWebhook(command); err != nil {
+			return Done{}, err
+		}
+	}
 	if err := checkTree(command, a.Options); err != nil {
 		return Done{}, err
 	}
@@ -267,6 +275,12 @@ func (s *Service) decide(
 	if err == nil && (done.Event != nil || commands.MayDrop(request.Command)) && !done.Retried {
 		done.Warnings = s.warningsOf(ctx, c, request.Command, done.Answer)
 	}
+	if strings.HasPrefix(a.ID, "webhook:") && err == nil && !done.Retried {
+		done.Warnings = append(done.Warnings, s.warnOfWebhook(request.Command, done.Answer)...)
+	}
+	if x, ok := request.Command.(*commands.RedactText); ok && err == nil {
+		done.Warnings = append(done.Warnings, s.removeRedacted(ctx, x.Text)...)
+	}
 	if name := revokedToken(request.Command); err == nil && name != "" {
 		done.Revoked = s.revokedOf(ctx, c, name, done.Data)
 	}
@@ -339,6 +353,9 @@ func (s *Service) tokenFor(c *Caller, id string, answer engine.Answer) string {
 	if token == "" || !answer.Retried {
 		return token
 	}
+	if strings.HasPrefix(token, WebhookSecretPrefix) {
+		return s.webhookSecretNow(c, id, answer.Data, token)
+	}
 	event, err := events.Decode(answer.Event)
 	if err != nil || s.Permit(c, id, event.Project) != nil {
 		return ""
@@ -357,8 +374,8 @@ func (s *Service) exists(c *Caller) (exists bool) {
 	return exists
 }
 
-// tokenOf returns the secret of the session that a command created; "" if there is none. It derives the secret from the
-// event, so that a retry returns the same.
+// tokenOf returns the secret of the session, token or webhook that a command created; "" if there is none. It derives
+// the secret from the event, so that a retry returns the same.
 func (s *Service) tokenOf(data events.Data) string {
 	switch d := data.(type) {
 	case *events.SessionSpawned:
@@ -369,6 +386,12 @@ func (s *Service) tokenOf(data events.Data) string {
 		}
 	case *events.TokenCreated:
 		return NamedToken(s.Keys.ServerKey, d.Name, d.Generation)
+	case *events.WebhookCreated:
+		return s.webhookSecret(d.WebhookID, d.Generation)
+	case *events.WebhookUpdated:
+		if d.Generation > 0 {
+			return s.webhookSecret(d.WebhookID, d.Generation)
+		}
 	case *events.TokenRevoked:
 		if d.SessionID != "" {
 			return SessionToken(s.Keys.ServerKey, d.SessionID, d.Generation)

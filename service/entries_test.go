@@ -53,7 +53,7 @@ func codeOf(s *stage, err error) string {
 	if err == nil {
 		return ""
 	}
-	return s.ProblemOf(s.worker, err, "test").Code
+	return s.ProblemOf(s.worker, err, CallName{}).Code
 }
 
 // A command gets the same refusals in whatever way it arrives.

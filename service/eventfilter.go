@@ -46,7 +46,8 @@ func eventFilterOf(in *wire.EventsQuery) (f eventFilter, err error) {
 			full += "."
 		default:
 			refusal := Invalid("/type", "there is no type of event '%s'", safetext.Printable(name))
-			refusal.Next = "name one of docs/events.md, such as task.created, or a noun such as task"
+			refusal.Next = "name a noun, " + strings.Join(events.Nouns(), ", ") +
+				", or one of docs/events.md, such as task.created; a login is token.used"
 			return f, refusal
 		}
 		f.types = append(f.types, full)

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"maestro/events"
 	"maestro/internal/safetext"
@@ -53,9 +52,10 @@ func (s *Service) ListEvents(
 func (s *Service) listEvents(
 	ctx context.Context, c *Caller, in *wire.EventsQuery,
 ) (body wire.LogEvents, head uint64, err error) {
+	var tape projections.Tape
 	var projects *seenProjects
 	err = s.Look(ctx, c, func(v View) (err error) {
-		head = v.Head().Sequence
+		tape, head = v.Tape(), v.Head().Sequence
 		projects, err = v.PermitProjects("events", in.ProjectID)
 		return err
 	})
@@ -78,7 +78,7 @@ func (s *Service) listEvents(
 		return projects.each(s.later(ctx, c), func(_ View, p *projections.Project) { x.seen[p.ID] = true })
 	})
 	if err == nil {
-		err = x.bound(ctx, in, head)
+		err = x.bound(in, tape)
 	}
 	if err != nil {
 		return body, head, err
@@ -112,15 +112,11 @@ func eventLimit(text string) (int, error) {
 }
 
 // bound finds the first and the last event to examine.
-func (x *eventSearch) bound(ctx context.Context, in *wire.EventsQuery, head uint64) (err error) {
+func (x *eventSearch) bound(in *wire.EventsQuery, tape projections.Tape) (err error) {
 	if in.Before != "" && in.After != "" {
 		return Invalid("/after", "before and after cannot be used together: leave out one of them")
 	}
-	x.first, x.last = 1, head
-	if x.first, err = x.sequenceOf(ctx, "from", in.From, 1, head, false); err != nil {
-		return err
-	}
-	if x.last, err = x.sequenceOf(ctx, "to", in.To, head, head, true); err != nil {
+	if x.first, x.last, err = rangeOf(tape, in.From, in.To); err != nil {
 		return err
 	}
 	for _, cut := range []struct{ name, text string }{{"before", in.Before}, {"after", in.After}} {
@@ -137,36 +133,10 @@ func (x *eventSearch) bound(ctx context.Context, in *wire.EventsQuery, head uint
 		case cut.name == "before":
 			x.last = min(x.last, sequence-1)
 		default:
-			x.first = max(x.first, min(sequence, head)+1)
+			x.first = max(x.first, min(sequence, tape.Len())+1)
 		}
 	}
 	return nil
-}
-
-// sequenceOf reads a sequence or a time. A time means the first event since then or, with until, the last one up to it.
-func (x *eventSearch) sequenceOf(
-	ctx context.Context, name, text string, absent, head uint64, until bool,
-) (uint64, error) {
-	if text == "" {
-		return absent, nil
-	}
-	if sequence, err := strconv.ParseUint(text, 10, 64); err == nil {
-		if until {
-			return min(sequence, head), nil
-		}
-		return min(sequence, head+1), nil
-	}
-	moment, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return 0, Invalid("/"+name,
-			"%s must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '%s'",
-			name, safetext.Printable(text))
-	}
-	if until {
-		return before(ctx, moment.Add(time.Nanosecond), head, x.service.eventAt)
-	}
-	sequence, err := before(ctx, moment, head, x.service.eventAt)
-	return sequence + 1, err
 }
 
 // backward finds the newest events, and says where older ones may be.
@@ -225,6 +195,7 @@ func (x *eventSearch) read(ctx context.Context, from, to uint64) (found []wire.L
 	type candidate struct {
 		sequence uint64
 		event    *events.Event
+		redacted []wire.RedactedText
 	}
 	var candidates []candidate
 	err = x.service.logFor(x.caller).Read(ctx, from, to, func(m events.Message) error {
@@ -233,7 +204,7 @@ func (x *eventSearch) read(ctx context.Context, from, to uint64) (found []wire.L
 			return &events.DamageError{Sequence: m.Sequence, Why: err.Error()}
 		}
 		if (x.seen[e.Project] || x.all && e.Project == "") && x.filter.selects(e) {
-			candidates = append(candidates, candidate{m.Sequence, e})
+			candidates = append(candidates, candidate{sequence: m.Sequence, event: e})
 		}
 		return nil
 	})
@@ -245,6 +216,7 @@ func (x *eventSearch) read(ctx context.Context, from, to uint64) (found []wire.L
 		for i := range candidates {
 			v.Worked(1)
 			candidates[i].event = sight.eventAsSeen(candidates[i].event)
+			candidates[i].redacted = RedactedIn(v.State, candidates[i].event.Data)
 		}
 		return nil
 	})
@@ -260,7 +232,12 @@ func (x *eventSearch) read(ctx context.Context, from, to uint64) (found []wire.L
 			continue
 		}
 		what := x.service.describe(x.caller, c.event.Data)
-		found = append(found, wire.LogEvent{Seq: c.sequence, What: what.String(), Event: text})
+		found = append(found, wire.LogEvent{
+			Seq:      c.sequence,
+			What:     what.String(),
+			Event:    text,
+			Redacted: c.redacted,
+		})
 		x.mentions = append(x.mentions, c.event.Source)
 		what.Naming(func(id string) string {
 			x.mentions = append(x.mentions, id)

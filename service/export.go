@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 
 	"maestro/commands"
@@ -18,6 +20,8 @@ type ExportQuery struct {
 	Project string
 	// From and To are sequences; "" for the first and the last.
 	From, To string
+	// Texts, if "true", adds the long texts that the events with bodies name; "" is "false".
+	Texts string
 }
 
 // Export is a part of the log that a caller may read during the call.
@@ -26,6 +30,10 @@ type Export struct {
 	project string
 	// From and To are the first and the last sequence; From is after To if the export is empty.
 	From, To uint64
+	// texts says that the texts are exported too; digests are those that were named so far, named the same as a set.
+	texts   bool
+	digests []string
+	named   map[string]bool
 }
 
 // Exported is a message of an export.
@@ -52,7 +60,12 @@ func (s *Service) Export(
 }
 
 func (s *Service) openExport(ctx context.Context, c *Caller, in ExportQuery) (*Export, error) {
-	e := &Export{service: s, project: in.Project, From: 1}
+	e := &Export{
+		service: s,
+		project: in.Project,
+		From:    1,
+		named:   map[string]bool{},
+	}
 	var err error
 	s.Handler.View(func(state *projections.State) {
 		e.To = state.Head().Sequence
@@ -67,6 +80,12 @@ func (s *Service) openExport(ctx context.Context, c *Caller, in ExportQuery) (*E
 			}
 		}
 	})
+	if err == nil {
+		e.texts, err = isTrue("texts", in.Texts)
+	}
+	if err == nil && e.texts && s.Blobs == nil {
+		err = noStore()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +102,14 @@ func (s *Service) openExport(ctx context.Context, c *Caller, in ExportQuery) (*E
 	return e, err
 }
 
+// isTrue reads a parameter that is true or false; one that is left out is false.
+func isTrue(name, text string) (bool, error) {
+	if text != "" && text != "true" && text != "false" {
+		return false, InvalidRequest("", name+" is true or false, not '"+safetext.Printable(text)+"'")
+	}
+	return text == "true", nil
+}
+
 func sequenceNamed(name, text string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n == 0 {
@@ -91,23 +118,90 @@ func sequenceNamed(name, text string) (uint64, error) {
 	return n, nil
 }
 
-// Read yields the messages of the export in order. It also exports a message that cannot be parsed, as it is: an audit
-// has to show it.
+// Read yields the messages of the export in order. A message that cannot be parsed is exported as it is, because an
+// audit has to show it; the export of a project withholds it.
 func (e *Export) Read(ctx context.Context, yield func(Exported) error) error {
 	if e.From > e.To {
 		return nil
 	}
 	var decoder events.Decoder
+	var before events.Hash
 	err := e.service.Log.Read(ctx, e.From, e.To, func(m events.Message) error {
 		line := Exported{Message: m, Digest: events.BodyHash(m.Body)}
-		if event, err := decoder.Decode(m.Body); err == nil {
+		switch event, err := decoder.Decode(m.Body); {
+		case err == nil:
 			line.PrevHash, line.Hash = event.PrevHash, events.Next(event.PrevHash, line.Digest)
-			line.Withheld = e.project != "" && event.Project != e.project
+			if line.Withheld = e.project != "" && event.Project != e.project; !line.Withheld {
+				e.names(event.Data)
+			}
+		case e.project != "": // nobody knows whose it is
+			line.PrevHash, line.Hash, line.Withheld = before, events.Next(before, line.Digest), true
 		}
+		before = line.Hash
 		return yield(line)
 	})
 	if err != nil {
 		return e.service.DamageProblem(ctx, exportRefused, err)
+	}
+	return nil
+}
+
+// names notes the long texts that an event names.
+func (e *Export) names(data events.Data) {
+	if !e.texts {
+		return
+	}
+	for _, d := range events.Digests(data) {
+		if !e.named[d.Digest] {
+			e.named[d.Digest] = true
+			e.digests = append(e.digests, d.Digest)
+		}
+	}
+}
+
+// ExportedText is a long text of an export: its content, or why the server has lost it.
+type ExportedText struct {
+	Digest  string
+	Content []byte
+	Lost    string
+	// Redacted says that the text was redacted, which an event says that the export withholds.
+	Redacted bool
+}
+
+// HasTexts reports whether the export has long texts after its messages.
+func (e *Export) HasTexts() bool { return e.texts }
+
+// ReadTexts yields the long texts that the messages named, in the order in which they named them. Read comes before it.
+func (e *Export) ReadTexts(ctx context.Context, yield func(ExportedText) error) error {
+	for _, digest := range e.digests {
+		text := ExportedText{Digest: digest}
+		switch r := e.service.Handler.Redaction(digest); {
+		case r == nil:
+		case r.Sequence > e.To:
+			text.Lost = fmt.Sprintf("event %d removed it, after the end of this export", r.Sequence)
+		case e.project == "": // its event says so
+			continue
+		default:
+			text.Redacted = true
+		}
+		if text.Lost != "" || text.Redacted {
+			if err := yield(text); err != nil {
+				return err
+			}
+			continue
+		}
+		content, err := e.service.Blobs.Blob(ctx, digest)
+		switch {
+		case errors.Is(err, events.ErrNoBlob), errors.Is(err, events.ErrBadBlob):
+			text.Lost = err.Error()
+		case err != nil:
+			return fmt.Errorf("read the long texts: %w", err)
+		default:
+			text.Content = content
+		}
+		if err := yield(text); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"maestro/engine"
@@ -29,6 +30,8 @@ const liveRest = time.Second
 type Live struct {
 	handler *engine.Handler
 	logger  *slog.Logger
+	// templates shows templates.
+	templates templateViews
 	// rest is the least time between two messages that only tell a reader its position.
 	rest time.Duration
 	// asked tells Run that a reader came.
@@ -43,19 +46,25 @@ type Live struct {
 	first, next uint64
 	bytes       int
 	readers     int
+	// rereads counts the times that a reader was so slow that its frames were not kept any more, and were read from the
+	// log again.
+	rereads atomic.Uint64
+	// unread counts the readers that were cut off because they did not read.
+	unread atomic.Uint64
 	// news is closed when frames came or the views are followed, and when that ended; failed says why it did.
 	news   chan struct{}
 	failed error
 }
 
-// NewLive returns what follows the log of a handler. Run has to run for as long as readers are served.
-func NewLive(handler *engine.Handler, logger *slog.Logger) *Live {
+// newLive returns what follows the log of a handler. Run has to run for as long as readers are served.
+func newLive(handler *engine.Handler, logger *slog.Logger, templates templateViews) *Live {
 	return &Live{
-		handler: handler,
-		logger:  logger,
-		rest:    liveRest,
-		asked:   make(chan struct{}, 1),
-		news:    make(chan struct{}),
+		handler:   handler,
+		logger:    logger,
+		templates: templates,
+		rest:      liveRest,
+		asked:     make(chan struct{}, 1),
+		news:      make(chan struct{}),
 	}
 }
 
@@ -127,7 +136,7 @@ func (l *Live) begin(ctx context.Context) (*engine.Projection, error) {
 
 // add keeps the frame of an event. It is called with the lock.
 func (l *Live) add(c *engine.Commit) {
-	f := frameOf(l.state, l.index, c)
+	f := frameOf(l.state, l.index, c, l.templates)
 	if l.next-l.first == liveMost {
 		l.drop()
 	}

@@ -3,12 +3,15 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"maestro/projections"
 	"maestro/service/wire"
@@ -112,7 +115,7 @@ func (w *world) viewsAt(sequence uint64, filter WatchFilter) map[string]string {
 	x := projections.NewViewIndex(p.State())
 	views := map[string]string{}
 	for key := range x.Keys(p.State()) {
-		l := liveView(p.State(), x, key, nil)
+		l := liveView(p.State(), x, key, nil, w.TemplateIn)
 		if passes, left := filter.passes(&l); passes && !left && string(l.whole) != "null" {
 			views[string(key.Kind)+" "+key.ID] = string(l.whole)
 		}
@@ -266,6 +269,44 @@ func TestLiveHistory(t *testing.T) {
 	defer reader.Close()
 	if !reader.snapshot {
 		t.Error("a position of another log is resumed")
+	}
+}
+
+// A reading of old frames that ends does so also if the last of them show its reader nothing.
+func TestLiveHistoryEnds(t *testing.T) {
+	w := newWorld(t)
+	w.live()
+	w.Views.rest = time.Hour
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	create := func() string {
+		return w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
+	}
+	task := create()
+	create()
+	create()
+	reader, err := w.Live(t.Context(), w.admin(), &wire.LiveFilter{Task: task, After: "0", Follow: "false"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	reader.movedAt = time.Now() // it was told its position just now
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	frames := 0
+	for {
+		m, err := reader.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("it does not end: %v", err)
+		}
+		if m.Kind == wire.LiveKindFrame {
+			frames++
+		}
+	}
+	if frames != 1 || reader.Position().Sequence != w.Head() {
+		t.Errorf("it shows %d frames, and ends at %s", frames, reader.Position())
 	}
 }
 

@@ -47,6 +47,8 @@ type LiveReader struct {
 	// movedAt is when the reader was last told of such a position.
 	moved   bool
 	movedAt time.Time
+	// passed is the position after frames that show nothing, behind those that are pending.
+	passed Position
 	// ready is the sequence at which the snapshot is whole, 0 once that was said.
 	ready uint64
 	// until is the sequence at which the reading ends, if once is set.
@@ -164,6 +166,9 @@ func (r *LiveReader) isOver() bool {
 	return r.once && !r.snapshot && r.ready == 0 && r.at.Sequence >= r.until
 }
 
+// HasNext reports whether Next returns a message without waiting.
+func (r *LiveReader) HasNext() bool { return len(r.pending) > 0 }
+
 // Next returns the next message, and waits until there is one. It fails with a *Problem or *commands.Refusal when the
 // caller may no longer watch, with the error of ctx, or with io.EOF if the filter's Follow
 // is false and everything was sent.
@@ -180,7 +185,10 @@ func (r *LiveReader) Next(ctx context.Context) (LiveMessage, error) {
 	r.pending = r.pending[1:]
 	if message.Kind != wire.LiveKindSnapshot {
 		r.at = message.Position
-		r.moved = r.moved && len(r.pending) > 0
+		r.moved = false
+		if len(r.pending) == 0 && r.passed.Sequence > r.at.Sequence {
+			r.at, r.moved = r.passed, true
+		}
 	}
 	return message, nil
 }
@@ -227,9 +235,9 @@ func (r *LiveReader) nextFrames(ctx context.Context) error {
 }
 
 // tellPosition tells the reader its position, where it continues if it is cut off.
-func (r *LiveReader) tellPosition() {
+func (r *LiveReader) tellPosition(at Position) {
 	r.moved, r.movedAt = false, time.Now()
-	r.pending = append(r.pending, LiveMessage{Kind: wire.LiveKindAt, Position: r.at})
+	r.pending = append(r.pending, LiveMessage{Kind: wire.LiveKindAt, Position: at})
 }
 
 // await waits for news. A waiting session counts as heard.
@@ -244,7 +252,7 @@ func (r *LiveReader) await(ctx context.Context, news <-chan struct{}) error {
 	}
 	select {
 	case <-rested:
-		r.tellPosition()
+		r.tellPosition(r.at)
 	case <-news:
 	case <-r.good.Done():
 		return r.good.Err()
@@ -268,11 +276,12 @@ func (r *LiveReader) fromHistory(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		r.service.Views.rereads.Add(1)
 		r.history = &liveHistory{p, projections.NewViewIndex(p.State())}
 	}
 	h := r.history
 	return h.projection.Next(ctx, func() {}, func(c *engine.Commit) {
-		r.frames = append(r.frames, frameOf(h.projection.State(), h.index, c))
+		r.frames = append(r.frames, frameOf(h.projection.State(), h.index, c, r.service.TemplateIn))
 	})
 }
 
@@ -286,7 +295,11 @@ func (r *LiveReader) endHistory() {
 // send turns the frames into messages: what the caller may see of them, and what its filter selects.
 func (r *LiveReader) send() error {
 	lastShown := false
-	err := r.seeing(func(s *sight) {
+	see := r.seeing
+	if r.ready == 0 && !slices.ContainsFunc(r.frames, r.mayShow) {
+		see = func(func(*sight)) error { return nil }
+	}
+	err := see(func(s *sight) {
 		for _, f := range r.frames {
 			r.caller.chargeSteps(1 + len(f.changes))
 			data, ok := r.frame(s, f)
@@ -299,13 +312,24 @@ func (r *LiveReader) send() error {
 			}
 		}
 	})
-	if last := r.frames[len(r.frames)-1]; err == nil && !lastShown {
-		r.at, r.moved = last.Position, true
-		if time.Since(r.movedAt) >= r.service.Views.rest {
-			r.tellPosition()
-		}
+	switch last := r.frames[len(r.frames)-1].Position; {
+	case err != nil || lastShown:
+	case time.Since(r.movedAt) >= r.service.Views.rest:
+		r.tellPosition(last)
+	case len(r.pending) > 0:
+		r.passed = last
+	default:
+		r.at, r.moved = last, true
 	}
 	return err
+}
+
+// mayShow reports whether a reader may be shown something of a frame, whatever the caller may see. Most readers wait
+// for few kinds of views, and each event wakes them all.
+func (r *LiveReader) mayShow(f *liveFrame) bool {
+	return len(r.filter.Kinds) == 0 || slices.ContainsFunc(f.changes, func(l liveChange) bool {
+		return slices.Contains(r.filter.Kinds, l.Kind)
+	})
 }
 
 // seeing shows what the caller may see now. It fails when it may not watch any more.
@@ -339,6 +363,9 @@ func (r *LiveReader) frame(s *sight, f *liveFrame) ([]byte, bool) {
 	sees := s.sees(f.event.Project)
 	if sees {
 		data = append(append(data, `,"event":`...), eventText(s, f)...)
+		if redacted := RedactedIn(s.State, f.event.Data); redacted != nil {
+			data = append(append(data, `,"redacted":`...), encoded(redacted)...)
+		}
 	}
 	data = append(data, `,"changes":[`...)
 	changes := 0
@@ -391,6 +418,9 @@ func (r *LiveReader) appendChange(data []byte, s *sight, l *liveChange, left boo
 	data = append(append(data, `","id":`...), encoded(l.ID)...)
 	return append(append(append(data, `,"value":`...), value...), '}')
 }
+
+// Unread notes that the reader does not read what it is sent.
+func (r *LiveReader) Unread() { r.service.Views.unread.Add(1) }
 
 // Close ends the reading. A second Close does nothing.
 func (r *LiveReader) Close() {

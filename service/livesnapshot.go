@@ -30,7 +30,7 @@ func (r *LiveReader) part() error {
 	var items []liveChange
 	bytes := 0
 	for len(r.keys) > 0 && bytes < livePart {
-		item := liveView(state, index, r.keys[0], nil)
+		item := liveView(state, index, r.keys[0], nil, r.service.TemplateIn)
 		r.keys = r.keys[1:]
 		items = append(items, item)
 		bytes += len(item.whole)

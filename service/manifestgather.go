@@ -290,7 +290,7 @@ func taskSource(v View, t *projections.Task) manifest.TaskSource {
 		Status:             t.Status,
 		InitialPrompt:      t.InitialPrompt,
 	}
-	if result := t.ShownResult(); result != nil { // the statement of the last completion
+	if result := v.ShownResult(t); result != nil { // the statement of the last completion
 		source.Result = result.Text
 	}
 	return source

@@ -95,7 +95,7 @@ func cmpOr(a, b string) string {
 // named returns the manifest that a digest names. Except in a dry run, the caller pays for the copy that is placed for
 // the session.
 func (s *Service) named(ctx context.Context, c *Caller, row, digest string, dryRun bool) (*manifest.Manifest, error) {
-	if !IsDigest(digest) {
+	if !events.IsDigest(digest) {
 		return nil, Invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
 			safetext.Printable(digest))
 	}
@@ -123,12 +123,8 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string, dryR
 		return nil, err
 	}
 	// A blob that can be read may not be on the disk yet, but an event is about to name it.
-	if _, err := s.Blobs.PutBlob(ctx, document); err != nil {
-		return nil, &engine.UnavailableError{
-			Why:  "the manifest could not be stored",
-			Next: "try again with the same key",
-			Err:  err,
-		}
+	if _, err := s.putManifest(ctx, document); err != nil {
+		return nil, err
 	}
 	return m, nil
 }

@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 
 	"maestro/commands"
-	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 	"maestro/workers/manifest"
@@ -53,12 +52,8 @@ func (s *Service) generateManifest(
 	if err := s.upload(ctx, c, len(canonical)); err != nil {
 		return nil, err
 	}
-	if _, err := s.Blobs.PutBlob(ctx, canonical); err != nil {
-		return nil, &engine.UnavailableError{
-			Why:  "the manifest could not be stored",
-			Next: "try again with the same key",
-			Err:  err,
-		}
+	if _, err := s.putManifest(ctx, canonical); err != nil {
+		return nil, err
 	}
 	return canonical, nil
 }
@@ -105,6 +100,12 @@ func custom(tasks []string, context json.RawMessage, before *predecessors) json.
 
 // placedAtOnce is how many manifests are placed concurrently. Each takes up to 16 MiB meanwhile.
 const placedAtOnce = 8
+
+// EnsureManifest puts a copy of a session's manifest where the sessions of this machine look for it, for a client that
+// is told of the session before the answer to the spawn was sent.
+func (s *Service) EnsureManifest(ctx context.Context, session string) {
+	s.placeManifest(ctx, &events.SessionSpawned{SessionID: session}, nil)
+}
 
 // placeManifest puts a copy of a session's manifest, if it has one, where the sessions of this machine look for it. It
 // uses the current manifest, because a retry may answer with an event that others have followed; usually that is the

@@ -96,6 +96,11 @@ func (s *Service) readWhole(ctx context.Context, c *Caller, from *manifest.Sourc
 	defer func() { c.worked(paid / bytesPerStep) }()
 	for _, l := range long {
 		text, err := s.readBlob(ctx, l.digest, charge)
+		if redactedText(err) {
+			return isRedacted(err, "The "+fieldWords[l.field]+" of task '"+from.Tasks[l.task].ID+"'",
+				"give the task another one, without what had to be removed: `maestro task update "+
+					from.Tasks[l.task].ID+" --"+fieldWords[l.field]+" \"…\"`")
+		}
 		if err != nil {
 			return &engine.UnavailableError{
 				Why:  fmt.Sprintf("the %s of task '%s' could not be read", l.field, from.Tasks[l.task].ID),

@@ -34,6 +34,13 @@ func (b *countedBlobs) PutBlob(_ context.Context, blob []byte) (string, error) {
 	return digest, nil
 }
 
+func (b *countedBlobs) DeleteBlob(_ context.Context, digest string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.kept, digest)
+	return nil
+}
+
 func (b *countedBlobs) Blob(_ context.Context, digest string) ([]byte, error) {
 	b.mu.Lock()
 	blob, hold := b.kept[digest], b.hold

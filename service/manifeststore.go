@@ -3,9 +3,9 @@ package service
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"maestro/commands"
-	"maestro/engine"
 	"maestro/projections"
 	"maestro/service/wire"
 	"maestro/workers/manifest"
@@ -80,17 +80,15 @@ func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte)
 		return wire.StoredManifest{}, err
 	}
 	if s.Blobs == nil {
-		return wire.StoredManifest{}, NotFound("Blob", "store of this server")
+		return wire.StoredManifest{}, noStore()
 	}
 	canonical := m.Canonical()
 	if err := s.upload(ctx, c, len(canonical)); err != nil {
 		return wire.StoredManifest{}, err
 	}
-	digest, err := s.Blobs.PutBlob(ctx, canonical)
+	digest, err := s.putManifest(ctx, canonical)
 	if err != nil {
-		return wire.StoredManifest{}, &engine.UnavailableError{
-			Why: "the manifest could not be stored", Next: "try again", Err: err,
-		}
+		return wire.StoredManifest{}, err
 	}
 	s.stored.add(c, digest)
 	axes := m.Axes()
@@ -126,6 +124,7 @@ func (s *Service) SessionManifest(
 		return nil, "", err
 	}
 	defer leave()
+	var tasks []string
 	s.Handler.View(func(state *projections.State) {
 		v := s.At(state, c)
 		var x *projections.Session
@@ -138,7 +137,7 @@ func (s *Service) SessionManifest(
 			err = c.mayShowManifest(x)
 		}
 		if err == nil {
-			digest = x.ManifestDigest
+			digest, tasks = x.ManifestDigest, x.TaskIDs
 		}
 	})
 	if err == nil && digest == "" {
@@ -148,5 +147,17 @@ func (s *Service) SessionManifest(
 		return nil, "", err
 	}
 	content, err = s.readNamed(ctx, c, digest, "The manifest's text is lost")
+	if redactedText(err) {
+		err = isRedacted(err, "The manifest of session '"+id+"'", spawnAgain(tasks))
+	}
 	return content, digest, err
+}
+
+// spawnAgain is the way out for a session that cannot begin, because its manifest was redacted.
+func spawnAgain(tasks []string) string {
+	if len(tasks) == 0 {
+		return "nothing brings it back: spawn a session again, with `maestro session spawn`"
+	}
+	return "nothing brings it back: spawn a session again, with `maestro session spawn --task-ids " +
+		strings.Join(tasks, ",") + "`"
 }

@@ -3,76 +3,14 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"maestro/commands"
 	"maestro/engine"
-	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
 )
-
-// pastsKept is how many past states are kept for further reads: who looks at a moment reads much of it. Each takes as
-// much memory as the state took at that moment.
-const pastsKept = 2
-
-// pastIdle is how long a past state is kept that nobody reads.
-const pastIdle = time.Minute
-
-// pasts keeps the past states that were read last.
-type pasts struct {
-	// folding has room for one state: a fold takes a processor, and memory.
-	folding chan struct{}
-
-	mu   sync.Mutex
-	kept []*keptPast
-}
-
-// keptPast is a past state with the timer that drops it.
-type keptPast struct {
-	*engine.Past
-
-	idle *time.Timer
-}
-
-func newPasts() *pasts { return &pasts{folding: make(chan struct{}, 1)} }
-
-// find returns a kept state, nil if there is none.
-func (p *pasts) find(sequence uint64) *engine.Past {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i, x := range p.kept {
-		if x.Sequence() == sequence {
-			x.idle.Reset(pastIdle)
-			p.kept = append(slices.Delete(p.kept, i, i+1), x)
-			return x.Past
-		}
-	}
-	return nil
-}
-
-// keep keeps a state, and drops the least recently read one if there are too many.
-func (p *pasts) keep(past *engine.Past) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.kept) == pastsKept {
-		p.kept[0].idle.Stop()
-		p.kept = slices.Delete(p.kept, 0, 1)
-	}
-	x := &keptPast{Past: past}
-	x.idle = time.AfterFunc(pastIdle, func() { p.drop(x) })
-	p.kept = append(p.kept, x)
-}
-
-func (p *pasts) drop(x *keptPast) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.kept = slices.DeleteFunc(p.kept, func(other *keptPast) bool { return other == x })
-}
 
 // LookBack makes the caller read the state as it was at a moment: after the event with a sequence, or at a time in RFC
 // 3339, which means after the last event up to that time. The caller needs the permission for what it reads at both
@@ -100,7 +38,7 @@ func (s *Service) LookBack(ctx context.Context, c *Caller, moment string) error 
 	}
 	good, done := s.WhileGood(ctx, c)
 	defer done()
-	sequence, at, err := s.sequenceAt(good, moment)
+	sequence, at, err := s.sequenceAt(moment)
 	if err == nil {
 		c.past, err = s.pastAt(good, c, sequence)
 	}
@@ -110,7 +48,9 @@ func (s *Service) LookBack(ctx context.Context, c *Caller, moment string) error 
 	var missing *engine.NotCommittedError
 	switch {
 	case errors.As(err, &missing):
-		return Invalid("/at", "There is no event %d yet: the newest is %d", missing.Sequence, missing.Head)
+		refused := Invalid("/at", "There is no event %d yet: the newest is %d", missing.Sequence, missing.Head)
+		refused.Next = pastNext
+		return refused
 	case err != nil:
 		return err
 	}
@@ -154,31 +94,38 @@ func (s *Service) HeadFor(c *Caller) uint64 {
 	return s.Head()
 }
 
-// pastAt returns the state after an event.
+// pastAt returns the state after an event. It counts as read until the caller leaves.
 func (s *Service) pastAt(ctx context.Context, c *Caller, sequence uint64) (*engine.Past, error) {
-	if past := s.pasts.find(sequence); past != nil {
-		return past, nil
+	waiting, cancel := context.WithTimeoutCause(ctx, pastWait, errPastsTaken)
+	defer cancel()
+	past, release, err := s.pasts.take(waiting, readerOf(c.By), sequence, func() (*engine.Past, error) {
+		past, folded, err := s.Handler.Past(ctx, sequence)
+		c.chargeSteps(StepsPerRead * (1 + int(folded/EventsPerRead))) //nolint:gosec // far fewer than an int holds
+		return past, err
+	})
+	if errors.Is(err, errPastsTaken) {
+		return nil, &Problem{
+			Kind:    KindBusy,
+			Code:    codeLimited,
+			Message: "Too many moments are read at once",
+			Why: "the server keeps the state of each moment until its answers are read; " + c.By.String() +
+				" may read " + strconv.Itoa(readerOf(c.By).most) + " at once, and fewer while others read other moments",
+			Next:       "finish reading the answers that are open, then try again",
+			RetryAfter: time.Second,
+		}
 	}
-	select {
-	case s.pasts.folding <- struct{}{}:
-		defer func() { <-s.pasts.folding }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if past := s.pasts.find(sequence); past != nil { // somebody else read the same moment
-		return past, nil
-	}
-	past, folded, err := s.Handler.Past(ctx, sequence)
-	c.chargeSteps(StepsPerRead * (1 + int(folded/EventsPerRead))) //nolint:gosec // far fewer than an int holds
 	if err != nil {
 		return nil, err
 	}
-	s.pasts.keep(past)
+	c.admission.whenLeaving(release)
 	return past, nil
 }
 
+// pastNext is the next step of a caller who asks for a moment that is still to come.
+const pastNext = "leave `at` out for what is there now; `maestro events` lists events with their times"
+
 // sequenceAt returns the sequence that a moment means, and the time if it is one.
-func (s *Service) sequenceAt(ctx context.Context, moment string) (sequence uint64, at time.Time, err error) {
+func (s *Service) sequenceAt(moment string) (sequence uint64, at time.Time, err error) {
 	if sequence, err = strconv.ParseUint(moment, 10, 64); err == nil {
 		return sequence, at, nil
 	}
@@ -189,37 +136,11 @@ func (s *Service) sequenceAt(ctx context.Context, moment string) (sequence uint6
 		)
 	}
 	if at.After(s.Now()) {
-		return 0, at, Invalid("/at", "%s is in the future", safetext.Printable(moment))
+		refused := Invalid("/at", "%s is in the future", safetext.Printable(moment))
+		refused.Next = pastNext
+		return 0, at, refused
 	}
-	sequence, err = s.lastUntil(ctx, at)
-	return sequence, at, err
-}
-
-// lastUntil returns the sequence of the last event up to a time, 0 if there is none. No event is older than the one
-// before it, so a binary search finds it.
-func (s *Service) lastUntil(ctx context.Context, at time.Time) (uint64, error) {
-	before, after := uint64(0), s.Head()+1
-	for before+1 < after {
-		middle := before + (after-before)/2
-		var then time.Time
-		err := s.Log.Read(ctx, middle, middle, func(m events.Message) error {
-			e, err := events.Decode(m.Body)
-			if err != nil {
-				return fmt.Errorf("event %d: %w", m.Sequence, err)
-			}
-			then = e.Time
-			return nil
-		})
-		if err != nil {
-			return 0, err
-		}
-		if then.After(at) {
-			after = middle
-		} else {
-			before = middle
-		}
-	}
-	return before, nil
+	return s.tape().Until(at), at, nil
 }
 
 // now is the time at which the caller reads: the present, or the moment that it looks back to. An event's moment is its

@@ -52,7 +52,7 @@ func (v View) predecessors(t *projections.Task) *predecessors {
 	for _, report := range t.AllSays() {
 		said[report.SessionID] = report
 	}
-	result, reader := t.ShownResult(), v.entryReader()
+	result, reader := v.ShownResult(t), v.entryReader()
 	for _, id := range slices.Backward(t.SessionIDs) {
 		x := v.SessionEver(id)
 		v.Worked(1)

@@ -112,6 +112,17 @@ func NotFound(kind, id string) *Problem {
 	}
 }
 
+// NoPart returns the refusal of a server that lacks a part, and why.
+func NoPart(part, why string) *Problem {
+	return &Problem{
+		Kind:    KindNotFound,
+		Code:    string(commands.CodeNotFound),
+		Message: "This server has no " + part,
+		Why:     why,
+		Next:    "ask the server that serves the project",
+	}
+}
+
 // KindOf returns the kind of each code of refusal.
 func KindOf(code commands.Code) Kind {
 	switch code {
@@ -131,9 +142,12 @@ func KindOf(code commands.Code) Kind {
 	return KindInternal
 }
 
+// CallName names a call in the log: what it asks for, and its id.
+type CallName struct{ What, ID string }
+
 // ProblemOf is the only place where an error becomes an answer. It logs unexpected errors and does not show them. call
-// describes the request, for the log. The caller is nil if unknown.
-func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
+// names the request, for the log. The caller is nil if unknown.
+func (s *Service) ProblemOf(c *Caller, err error, call CallName) *Problem {
 	var refusal *commands.Refusal
 	var unavailable *engine.UnavailableError
 	var p *Problem
@@ -169,7 +183,7 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 			level = slog.LevelDebug
 		}
 		s.Logger.Log(context.Background(), level, "a request could not be served",
-			"call", call, "why", safetext.Shorten(err.Error(), longestProblem))
+			"call", call.What, "request", call.ID, "why", safetext.Shorten(err.Error(), longestProblem))
 		p = &Problem{
 			Kind:       KindUnavailable,
 			Code:       wire.CodeUnavailable,
@@ -207,13 +221,15 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 	case errors.Is(err, context.Canceled):
 		p = &Problem{Kind: KindUnavailable, Code: "CANCELLED", Message: "The caller went away"}
 	default:
-		s.Logger.Error("a request failed", "call", call, "why", safetext.Shorten(err.Error(), longestProblem))
+		s.Logger.Error("a request failed",
+			"call", call.What, "request", call.ID, "why", safetext.Shorten(err.Error(), longestProblem))
 		p = &Problem{
 			Kind:    KindInternal,
 			Code:    "INTERNAL_ERROR",
 			Message: "The server failed to handle this request",
 			Why:     "its log says why",
-			Next:    "try again with the same key; if it fails again, report it",
+			Next: "try again with the same key; if it fails again, ask the operator to look for request " + call.ID +
+				" in the server's log",
 		}
 	}
 	p = p.Complete()

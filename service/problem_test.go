@@ -12,11 +12,11 @@ func TestCallIsRetriedAfterStop(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	s.Stopping = stopping
 	cancelled := fmt.Errorf("append: %w", context.Canceled)
-	if p := s.ProblemOf(nil, cancelled, "queue:start"); p.Code != "CANCELLED" || p.Kind != KindUnavailable {
+	if p := s.ProblemOf(nil, cancelled, CallName{}); p.Code != "CANCELLED" || p.Kind != KindUnavailable {
 		t.Errorf("%+v", p)
 	}
 	stop()
-	if p := s.ProblemOf(nil, cancelled, "queue:start"); p.Code != CodeStopping || p.RetryAfter == 0 {
+	if p := s.ProblemOf(nil, cancelled, CallName{}); p.Code != CodeStopping || p.RetryAfter == 0 {
 		t.Errorf("%+v", p)
 	}
 }

@@ -145,7 +145,7 @@ func (v View) ListProjects(in *wire.ProjectFilter) (func() (Page[projections.Pro
 				v.Permit(projects.row, id) != nil {
 				return view, false
 			}
-			return p.View(), true
+			return v.ProjectView(p), true
 		}
 		return pageOf(v, asked, []restOf{{ids: projects.meant()}}, show)
 	}, err
@@ -157,7 +157,7 @@ func (v View) GetProject(in *wire.ProjectID) (projections.ProjectView, error) {
 	if err != nil {
 		return projections.ProjectView{}, err
 	}
-	return p.View(), nil
+	return v.ProjectView(p), nil
 }
 
 // GetProjectStatus counts the tasks and sessions of a project by status. The returned function counts them, and runs

@@ -32,6 +32,7 @@ func (v View) workOf(item *projections.Item) *wire.Work {
 	}
 	w.Description = shortened(w, "description", t.Description, t.Blobs)
 	w.InitialPrompt = shortened(w, "initialPrompt", t.InitialPrompt, t.Blobs)
+	w.Redacted = v.RedactionViews(t.Blobs)
 	w.Reopened = t.ReopenReason()
 	if t.Status == events.TaskBlocked {
 		w.Blocked = cmpOr(t.StatusReasonText(), "no reason was given")
@@ -57,7 +58,7 @@ func (v View) workOf(item *projections.Item) *wire.Work {
 			continue
 		}
 		result := wire.WorkResult{TaskID: on.ID, Title: on.Title, Status: on.Status}
-		if said := on.ShownResult(); said != nil {
+		if said := v.ShownResult(on); said != nil {
 			result.Result, result.Cut = events.Beginning(said.Text, workResult)
 			result.Cut = result.Cut || said.Blob != ""
 		}
@@ -76,7 +77,7 @@ func (v View) saidDone(t *projections.Task) *wire.WorkDone {
 			continue
 		}
 		done := &wire.WorkDone{SessionID: said.SessionID}
-		if result := t.ShownResult(); result != nil {
+		if result := v.ShownResult(t); result != nil {
 			if _, by, _ := projections.SessionOfSource(result.By); by == said.SessionID {
 				done.Result, done.Cut = events.Beginning(result.Text, workResult)
 				done.Cut = done.Cut || result.Blob != ""

@@ -141,6 +141,7 @@ var quotas = []Quota{
 		"calls that ask for the server's identity or health, and calls of paths that lead nowhere, from one address; " +
 			"above it they are slowed down, except for those that prove that they hold a valid credential",
 	},
+	{"server-webhooks", 20, 0, "webhooks that were not deleted"},
 	{"server-calls", 200, 2000, "calls without a valid credential"},
 	{"server-waits", 4096, 0, "calls that wait for something"},
 	{"server-streams", 8, 0, "reads of the whole log in progress"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"maestro/engine"
@@ -17,12 +18,16 @@ type Blobs interface {
 	PutBlob(ctx context.Context, blob []byte) (digest string, err error)
 	// Blob returns the bytes of a digest, "sha256-<64 hex>", or an error if there are none.
 	Blob(ctx context.Context, digest string) ([]byte, error)
+	// DeleteBlob deletes the bytes of a digest for good. It is no error if there are none.
+	DeleteBlob(ctx context.Context, digest string) error
 }
 
 // Manifests puts copies of manifests where the sessions of this machine find them.
 type Manifests interface {
 	// PlaceManifest writes a session's manifest, completely or not at all.
 	PlaceManifest(session string, content []byte) error
+	// RemoveManifest removes a session's manifest. It is no error if there is none.
+	RemoveManifest(session string) error
 	// ManifestPath returns its path.
 	ManifestPath(session string) string
 }
@@ -39,8 +44,12 @@ type Config struct {
 	Denials *engine.Denials
 	// Templates holds the built-in workflows; nil if there are none.
 	Templates Templates
+	// Skills finds the skills of this machine; nil if it has none.
+	Skills Skills
 	// Manifests receives a copy of each session's manifest; nil if nobody looks for one.
 	Manifests Manifests
+	// TextCopies returns the directories that hold earlier copies of the long texts; nil if there can be none.
+	TextCopies func() ([]string, error)
 	// Limits bound the use of each caller; the zero value stands for the defaults.
 	Limits Limits
 	Keys   Keys
@@ -53,6 +62,8 @@ type Config struct {
 	// Clock compares the server's clock with the machine's wall clock, and lets the operator confirm it; nil if there
 	// is none.
 	Clock Clock
+	// Webhooks sends events to webhooks; nil if nobody does.
+	Webhooks Webhooks
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 	// Stopping ends when the server begins to stop: waiting callers are then told to ask again. If nil, it never ends.
@@ -69,10 +80,15 @@ type Service struct {
 	// Views are the live views. Whoever serves them has to run them.
 	Views *Live
 
-	auth    authenticator
-	ledger  *ledger
-	limited limitedLog
-	delays  delays
+	auth   authenticator
+	logins logins
+	firsts firstUses
+	// began is when the Service was made; unauthenticated counts the calls without a valid credential since.
+	began           time.Time
+	unauthenticated atomic.Uint64
+	ledger          *ledger
+	limited         limitedLog
+	delays          delays
 	// unread logs long texts that could not be read.
 	unread limitedLog
 	// placing has a semaphore for the manifests of some sessions each: few are placed at a time, and those of one
@@ -113,6 +129,7 @@ func New(config Config) (*Service, error) {
 	auth := newAuthenticator(config.Keys, config.Handler, config.Now)
 	s := &Service{
 		Config:    config,
+		began:     config.Now(),
 		pasts:     newPasts(),
 		auth:      auth,
 		ledger:    newLedger(&config.Limits),
@@ -121,8 +138,9 @@ func New(config Config) (*Service, error) {
 		turns:     newPlaces(turnsAtOnce()),
 		trying:    newPlaces(triesAtOnce),
 		listMost:  engine.ReadMost,
-		Views:     NewLive(config.Handler, config.Logger),
 	}
+	s.Views = newLive(config.Handler, config.Logger, s.TemplateIn)
+	s.firsts.queue = make(chan tokenUse, usesWaiting)
 	for i := range s.placing {
 		s.placing[i] = make(chan struct{}, 1)
 	}

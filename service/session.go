@@ -37,6 +37,8 @@ type ShownSession struct {
 	Heard int64
 	// Exit is the entry for the end of its command; nil if it was heard since, or has run none.
 	Exit *projections.Entry
+	// redacted says that its manifest was redacted; nil if it was not.
+	redacted *projections.RedactionView
 	// names are the names of what it mentions.
 	names map[string]string
 	// mail says that the caller may read the session's mail.
@@ -51,6 +53,7 @@ func (v View) Shown(x *projections.Session) ShownSession {
 		Timeline: v.SessionTimeline(x.ID),
 		Heard:    v.heardAt(x),
 		Exit:     v.Exit(x),
+		redacted: v.RedactionView(x.ManifestDigest),
 		mail:     v.Caller.readsMail(x),
 		reader:   v.entryReader(),
 	}
@@ -73,6 +76,7 @@ func (v View) heardAt(x *projections.Session) int64 {
 // SeenBy returns the session as a caller sees it.
 func (x ShownSession) SeenBy(c *Caller) wire.Session {
 	view := x.Session.View()
+	view.ManifestRedacted = x.redacted
 	view.LastHeard = events.Millis(x.Heard)
 	if view.Status != events.SessionSpawning { // until then its activity is what others did to it
 		view.LastHeard = max(view.LastHeard, view.LastActivity)
@@ -116,6 +120,11 @@ func (v View) ListSessions(in *wire.SessionFilter) (func() (List[ShownSession], 
 	asked, err := v.Caller.page()
 	if err != nil {
 		return nil, err
+	}
+	for _, flag := range [][2]string{{"active", in.Active}, {"living", in.Living}, {"brief", in.Brief}} {
+		if _, err := isTrue(flag[0], flag[1]); err != nil {
+			return nil, err
+		}
 	}
 	filter := sessionFilter{SessionFilter: in}
 	if t := v.TaskEver(in.TaskID); t != nil {

@@ -92,14 +92,17 @@ func (s *sight) lists(kind projections.Kind, project string) bool {
 func (s *sight) frame(c *engine.Commit) (Frame, bool) {
 	frame := Frame{Position: positionOf(c.Sequence, c.Body)}
 	if s.sees(c.Event.Project) {
-		frame.Event = s.eventAsSeen(c.Event)
+		if frame.Event = s.eventAsSeen(c.Event); frame.Event == c.Event {
+			frame.stored = c.Text
+		}
 	}
 	if s.filter.Session != "" && !s.about(c) {
 		return frame, false
 	}
 	for _, change := range c.Changes {
 		project, every := s.projectOf(change)
-		if !every && !s.sees(project) || s.filter.Project != "" && project != s.filter.Project ||
+		if !every && !s.sees(project) || !s.lists(change.Kind, project) ||
+			s.filter.Project != "" && project != s.filter.Project ||
 			len(s.filter.Kinds) > 0 && !slices.Contains(s.filter.Kinds, change.Kind) {
 			continue
 		}
@@ -133,7 +136,7 @@ func (s *sight) projectOf(change projections.Change) (project string, every bool
 	case *projections.Template:
 		return "", true
 	}
-	return "", false // a token
+	return "", false // a token, or a webhook
 }
 
 // about reports whether a commit concerns the session of the filter.

@@ -5,12 +5,10 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"maestro/engine"
 	"maestro/events"
-	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -55,7 +53,7 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	if err != nil {
 		return wire.Since{}, err
 	}
-	from, at, err := s.sequenceSince(ctx, in.From, to)
+	from, at, err := s.sequenceSince(in.From, to)
 	if err != nil {
 		return wire.Since{}, err
 	}
@@ -115,67 +113,32 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 }
 
 // sequenceSince returns the sequence after which the range begins, and its time in milliseconds since 1970.
-func (s *Service) sequenceSince(ctx context.Context, text string, head uint64) (from uint64, at int64, err error) {
+func (s *Service) sequenceSince(text string, head uint64) (from uint64, at int64, err error) {
 	if text == "" {
 		return 0, 0, nil
 	}
-	if sequence, err := strconv.ParseUint(text, 10, 64); err == nil {
-		from = min(sequence, head)
-		if at, err = s.timeBehind(ctx, from, head); err != nil {
-			return 0, 0, err
-		}
-		return from, at, nil
-	}
-	moment, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return 0, 0, InvalidRequest("",
-			"from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+
-				safetext.Printable(text)+"'")
-	}
-	if from, err = before(ctx, moment, head, s.eventAt); err != nil {
+	sequence, moment, err := momentOf("from", text)
+	switch {
+	case err != nil:
 		return 0, 0, err
+	case !moment.IsZero():
+		at = moment.Add(time.Millisecond - 1).UnixMilli() // times are whole milliseconds, and none is earlier
+		return min(s.tape().Before(moment), head), at, nil
 	}
-	return from, moment.UnixMilli(), nil
-}
-
-// before returns the sequence of the last event before a time, 0 if there is none. Times never decrease along the log,
-// so it uses a binary search.
-func before(
-	ctx context.Context, moment time.Time, head uint64, eventAt func(context.Context, uint64) (*events.Event, error),
-) (uint64, error) {
-	low, high := uint64(0), head
-	for low < high {
-		middle := low + (high-low)/2 + 1
-		event, err := eventAt(ctx, middle)
-		if err != nil {
-			return 0, err
-		}
-		if event.Time.Before(moment) {
-			low = middle
-		} else {
-			high = middle - 1
-		}
-	}
-	return low, nil
+	from = min(sequence, head)
+	return from, s.timeBehind(from, head), nil
 }
 
 // timeBehind returns when the range after a sequence began: at the next event, or right after the last one.
-func (s *Service) timeBehind(ctx context.Context, from, head uint64) (int64, error) {
-	switch {
+func (s *Service) timeBehind(from, head uint64) int64 {
+	switch tape := s.tape(); {
 	case from == 0:
-		return 0, nil
+		return 0
 	case from < head:
-		event, err := s.eventAt(ctx, from+1)
-		if err != nil {
-			return 0, err
-		}
-		return event.Time.UnixMilli(), nil
+		return tape.At(from + 1)
+	default:
+		return tape.At(head) + 1
 	}
-	event, err := s.eventAt(ctx, head)
-	if err != nil {
-		return 0, err
-	}
-	return event.Time.UnixMilli() + 1, nil
 }
 
 func (f *changed) sees(project string) bool { return f.all || f.seen[project] }

@@ -65,12 +65,17 @@ func (s *Service) manifestLike(ctx context.Context, c *Caller, session, digest s
 	var gone *Problem
 	var invalid *manifest.InvalidError
 	if errors.As(err, &invalid) || errors.As(err, &gone) && gone.Kind == KindNotFound {
-		return nil, &commands.Refusal{
+		refused := &commands.Refusal{
 			Code:    commands.CodeConflict,
 			Pointer: "/like",
 			Message: "The manifest of session '" + session + "' is missing or invalid, so its options cannot be copied",
 			Next:    "spawn the session without --like, and give it role, strategy and options yourself",
 		}
+		if redactedText(err) {
+			refused.Message = "The manifest of session '" + session + "' was redacted, so its options cannot be copied"
+			refused.Why = gone.Why
+		}
+		return nil, refused
 	}
 	return m, err
 }

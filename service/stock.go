@@ -119,6 +119,14 @@ func (l *Limits) stock(request engine.Request) func(*projections.State) *overLim
 			}
 			return l.over("project-projects", len(state.RootUsage(state.Root(request.By.Project)).Projects))
 		}
+	case *commands.CreateWebhook:
+		return func(state *projections.State) *overLimit {
+			have := 0
+			for range state.Webhooks() {
+				have++
+			}
+			return l.over("server-webhooks", have)
+		}
 	case *commands.CreateTask:
 		return inRoot(request, func(state *projections.State, root string) *overLimit {
 			return l.over("project-tasks", tasks(state, root))

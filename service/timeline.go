@@ -32,6 +32,7 @@ func (r entryReader) entries(timeline projections.Timeline, session string, mail
 			if !mail && e.IsMail() {
 				view.Message, view.Blob = e.What, ""
 			}
+			view.Redacted = r.redaction(view.Blob)
 			if !yield(view) {
 				return
 			}

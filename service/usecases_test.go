@@ -33,6 +33,18 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 		_, err := s.ConfirmClock(ctx, c)
 		return err
 	},
+	"CreateLoginCode": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.CreateLoginCode(ctx, c)
+		return err
+	},
+	"ListLogins": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.ListLogins(ctx, c)
+		return err
+	},
+	"EndLogin": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.EndLogin(ctx, c, "login_x")
+		return err
+	},
 	"Do": func(ctx context.Context, s *stage, c *Caller) error {
 		c.Meta.Key = "k"
 		_, err := s.Do(ctx, c, Call{Command: &commands.KillSession{SessionID: s.leadName}})
@@ -64,6 +76,10 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 	},
 	"ListEvents": func(ctx context.Context, s *stage, c *Caller) error {
 		_, _, err := s.ListEvents(ctx, c, &wire.EventsQuery{})
+		return err
+	},
+	"EventHistogram": func(ctx context.Context, s *stage, c *Caller) error {
+		_, _, err := s.EventHistogram(ctx, c, &wire.HistogramQuery{})
 		return err
 	},
 	"Look": func(ctx context.Context, s *stage, c *Caller) error {
@@ -105,6 +121,11 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 		}
 		return err
 	},
+	"TestWebhook": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.TestWebhook(ctx, c, "hook_none")
+		return err
+	},
+	"MayReadMetrics": func(ctx context.Context, s *stage, c *Caller) error { return s.MayReadMetrics(ctx, c) },
 	"Watch": func(ctx context.Context, s *stage, c *Caller) error {
 		w, err := s.Watch(ctx, c, Position{}, WatchFilter{})
 		if err == nil {
@@ -130,42 +151,55 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 
 // noUses are the other methods, with the reason why they do nothing for a caller.
 var noUses = map[string]string{
-	"Admit":            "lets a call in",
-	"AwaitOpen":        "lets a call in that needs no credential",
-	"AwaitIdentity":    "lets the question who the server is in",
-	"AdmitNobody":      "lets the refusal of a call of nobody out",
-	"Anonymous":        "says who calls",
-	"Ask":              "says what a call reads",
-	"At":               "shows a state to what was let in",
-	"Authenticate":     "says who calls",
-	"Await":            "waits for what was let in",
-	"ClockStatus":      "health: everybody may ask, also who is over a limit",
-	"Damage":           "health",
-	"DamageNotice":     "health",
-	"DelayRejection":   "delays the refusal of what was not let in",
-	"Deliver":          "the server's own; each entry is a call of its session",
-	"Head":             "stands on every answer, also on refusals",
-	"Health":           "health",
-	"HeadFor":          "the sequence of what was let in",
-	"Heard":            "notes a call that was let in",
-	"KnownTemplate":    "a part of spawning",
-	"Lease":            "a setting of the server",
-	"MayGoOn":          "asks again while an answer is sent",
-	"MayStoreManifest": "asks the table before a body is read",
-	"DamageProblem":    "puts an error into words",
-	"Permit":           "asks the table",
-	"AfterEnd":         "says that a session has ended",
-	"PermitEarly":      "asks the table before a body is read",
-	"ProblemOf":        "puts an error into words",
-	"Prove":            "identity: asked before a credential is sent",
-	"RecordRefusal":    "records what was refused",
-	"ReserveCommands":  "pays for the commands of a call that was let in",
-	"StillGood":        "asks again once a body has arrived",
-	"TemplateIn":       "shows a state to what was let in",
-	"Turn":             "lets a part of an answer of a call that was let in be made",
-	"UntilStop":        "waits for what was let in",
-	"WhileGood":        "waits for what was let in",
-	"RequireIntactLog": "health",
+	"Admit":               "lets a call in",
+	"AwaitOpen":           "lets a call in that needs no credential",
+	"AwaitIdentity":       "lets the question who the server is in",
+	"AdmitNobody":         "lets the refusal of a call of nobody out",
+	"Anonymous":           "says who calls",
+	"Ask":                 "says what a call reads",
+	"At":                  "shows a state to what was let in",
+	"Authenticate":        "says who calls",
+	"AuthenticateFrom":    "says who calls",
+	"Await":               "waits for what was let in",
+	"ClockStatus":         "health: everybody may ask, also who is over a limit",
+	"Damage":              "health",
+	"DamageNotice":        "health",
+	"DelayRejection":      "delays the refusal of what was not let in",
+	"Deliver":             "the server's own; each entry is a call of its session",
+	"EnsureManifest":      "a part of spawning",
+	"Head":                "stands on every answer, also on refusals",
+	"Health":              "health",
+	"HeadFor":             "the sequence of what was let in",
+	"Heard":               "notes a call that was let in",
+	"KnownTemplate":       "a part of spawning",
+	"Lease":               "a setting of the server",
+	"MayGoOn":             "asks again while an answer is sent",
+	"MayStoreManifest":    "asks the table before a body is read",
+	"DamageProblem":       "puts an error into words",
+	"Permit":              "asks the table",
+	"AfterEnd":            "says that a session has ended",
+	"PermitEarly":         "asks the table before a body is read",
+	"ProblemOf":           "puts an error into words",
+	"Prove":               "identity: asked before a credential is sent",
+	"RecordRefusal":       "records what was refused",
+	"ReserveCommands":     "pays for the commands of a call that was let in",
+	"StillGood":           "asks again once a body has arrived",
+	"TemplateIn":          "shows a state to what was let in",
+	"Turn":                "lets a part of an answer of a call that was let in be made",
+	"UntilStop":           "waits for what was let in",
+	"WhileGood":           "waits for what was let in",
+	"RequireIntactLog":    "health",
+	"AuthenticateLogin":   "says who calls",
+	"CookieName":          "a name",
+	"Login":               "exchanges a code that was let in; who has none counts as nobody",
+	"Logout":              "ends the caller's own login",
+	"NoteUnauthenticated": "counts a call that is refused",
+	"RecordUses":          "the server's own",
+	"RemoveRedacted":      "the server's own",
+	"Load":                "the figures of the server; whoever shows them asks MayReadMetrics",
+	"ParkedWebhooks":      "health",
+	"WebhookSecret":       "the server's own: it signs",
+	"WebhookText":         "the server's own: it sends",
 }
 
 // unpermitted says why a use is not refused to a caller that may use only the core commands.
@@ -227,12 +261,14 @@ func kindFor(s *stage, c *Caller, err error) Kind {
 	if err == nil {
 		return -1
 	}
-	return s.ProblemOf(c, err, "test").Kind
+	return s.ProblemOf(c, err, CallName{}).Kind
 }
 
 type noBlobs struct{}
 
 func (noBlobs) PutBlob(context.Context, []byte) (string, error) { return "", errors.New("no room") }
+
+func (noBlobs) DeleteBlob(context.Context, string) error { return nil }
 
 func (noBlobs) Blob(context.Context, string) ([]byte, error) { return nil, events.ErrNoBlob }
 

@@ -20,6 +20,17 @@ type Frame struct {
 	Event *events.Event
 	// Changes are in order, limited to what the caller may see and its filter selects.
 	Changes []projections.Change
+
+	// stored is the stored event; nil if the caller may not read all of it.
+	stored []byte
+}
+
+// Text returns the event: the stored bytes, or an event without what the caller may not see.
+func (f *Frame) Text() ([]byte, error) {
+	if f.stored != nil {
+		return f.stored, nil
+	}
+	return f.Event.Append(nil)
 }
 
 // Watch returns one frame after another to a caller. It is not safe for concurrent use.

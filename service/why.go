@@ -217,10 +217,7 @@ func (w *causes) find(ctx context.Context, r *reason, head uint64) error {
 	if r.made == nil {
 		return nil
 	}
-	last, err := before(ctx, time.UnixMilli(r.at), head, w.read)
-	if err != nil {
-		return err
-	}
+	last := min(head, w.tape().Before(time.UnixMilli(r.at)))
 	for sequence := last + 1; sequence <= min(head, last+sameInstant); sequence++ {
 		event, err := w.read(ctx, sequence)
 		switch {
@@ -336,18 +333,6 @@ func (s *Service) mayReadCause(c *Caller, project string) (err error) {
 		}
 	}
 	return err
-}
-
-func (s *Service) eventAt(ctx context.Context, sequence uint64) (*events.Event, error) {
-	var event *events.Event
-	err := s.Log.Read(ctx, sequence, sequence, func(m events.Message) (err error) {
-		event, err = events.Decode(m.Body)
-		return err
-	})
-	if err == nil && event == nil {
-		err = errNoEvent
-	}
-	return event, err
 }
 
 // errNoEvent says that a log returned nothing at a sequence that it has.

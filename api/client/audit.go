@@ -29,15 +29,27 @@ func (c *Client) Texts(ctx context.Context) (wire.Texts, error) {
 	return read[wire.Texts](ctx, c, "/api/audit/texts", nil)
 }
 
-// Export streams the log, one line per event. With a project, it omits the bodies of other projects' events. It ends at
-// the event to, or with 0 covers the whole log, which a server with a damaged log refuses. The caller closes it.
-func (c *Client) Export(ctx context.Context, project string, to uint64) (io.ReadCloser, error) {
+// Exported says what an export covers.
+type Exported struct {
+	// Project omits the bodies of other projects' events; "" for all bodies.
+	Project string
+	// To is the last event; 0 for the whole log, which a server with a damaged log refuses.
+	To uint64
+	// Texts adds the long texts that the events name.
+	Texts bool
+}
+
+// Export streams the log, one line per event. The caller closes it.
+func (c *Client) Export(ctx context.Context, of Exported) (io.ReadCloser, error) {
 	query := url.Values{}
-	if project != "" {
-		query.Set("project", project)
+	if of.Project != "" {
+		query.Set("project", of.Project)
 	}
-	if to > 0 {
-		query.Set("to", strconv.FormatUint(to, 10))
+	if of.To > 0 {
+		query.Set("to", strconv.FormatUint(of.To, 10))
+	}
+	if of.Texts {
+		query.Set("texts", "true")
 	}
 	return c.stream(ctx, "/api/audit/export", query)
 }

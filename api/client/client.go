@@ -2,7 +2,9 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,10 +33,14 @@ type Client struct {
 	mail    func(ids []string)
 	waiting func(limit string, after time.Duration)
 	damage  func(notice string)
+	roots   *x509.CertPool           // nil for those of the system
+	pinned  func(base string) string // nil if no certificate is pinned
 	// patience bounds the total wait for a server that answers "too many calls".
 	patience time.Duration
 	// moment is the time of which reads ask; "" for the present.
 	moment string
+	// trace is the W3C trace context of writes that have none of their own and were not kept; "" for none.
+	trace string
 	// within is the time limit for an answer, apart from a requested wait; 0 for none.
 	within time.Duration
 }
@@ -67,6 +73,10 @@ func WithVersion(version string) Option { return func(c *Client) { c.version = v
 
 // WithPatience bounds the total wait of a call while the server answers 429; with 0 the call fails at once.
 func WithPatience(patience time.Duration) Option { return func(c *Client) { c.patience = patience } }
+
+// WithTraceParent gives a W3C trace context to the writes that have none of their own, except to those that were kept,
+// and to the messages of MCP; "" gives none.
+func WithTraceParent(trace string) Option { return func(c *Client) { c.trace = trace } }
 
 // WithTimeout bounds the time for an answer, apart from a requested wait: then the call fails with
 // [context.DeadlineExceeded]. Streams and audits have no limit. 0, the default, is no limit.
@@ -109,6 +119,9 @@ func New(baseURL, token string, opts ...Option) *Client {
 	c.Move(baseURL)
 	for _, opt := range opts {
 		opt(c)
+	}
+	if transport, ok := c.http.Transport.(*http.Transport); ok && (c.roots != nil || c.pinned != nil) {
+		transport.TLSClientConfig = c.tlsConfig("")
 	}
 	return c
 }
@@ -211,6 +224,9 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(wire.HeaderKey, o.Key)
+	if o.OccurredAt.IsZero() { // what was kept has the trace of whoever said it, if any
+		o.TraceParent = cmp.Or(o.TraceParent, c.trace)
+	}
 	if o.TraceParent != "" {
 		req.Header.Set(wire.HeaderTraceParent, o.TraceParent)
 	}

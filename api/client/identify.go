@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"maestro/service/wire"
@@ -94,7 +95,7 @@ func (c *Client) dialer(dial func(ctx context.Context, network, address string) 
 		if err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
-		secure := tls.Client(conn, &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12})
+		secure := tls.Client(conn, c.tlsConfig(host))
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
@@ -217,6 +218,8 @@ func (c *Client) identify(ctx context.Context, conn net.Conn) error {
 	}
 	var said wire.Identity
 	switch {
+	case resp.StatusCode == http.StatusUpgradeRequired && strings.HasPrefix(resp.Header.Get("Upgrade"), "TLS/"):
+		return ErrSpeaksTLS
 	case resp.StatusCode != http.StatusOK:
 		return &StrangerError{"it answered " + resp.Status}
 	case json.Unmarshal(body, &said) != nil || said.Product != wire.Product:
@@ -229,8 +232,11 @@ func (c *Client) identify(ctx context.Context, conn net.Conn) error {
 			Code:    wire.CodeUnauthenticated,
 			Message: "The token is not one of this server's",
 			Why:     "the Maestro server at " + c.Base() + " did not prove that it knows it, so it was not sent",
-			Next:    "check the token, and the address of the server",
+			Next:    UnprovenNext,
 		}}
 	}
 	return conn.SetDeadline(time.Time{})
 }
+
+// UnprovenNext is the next step if a server does not prove that it knows the token.
+const UnprovenNext = "check the token, and the address of the server"

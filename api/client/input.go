@@ -57,6 +57,11 @@ func (c *Client) Events(ctx context.Context, query wire.EventsQuery) (wire.LogEv
 	return read[wire.LogEvents](ctx, c, "/api/events", queryOf(query))
 }
 
+// EventHistogram counts events of the log.
+func (c *Client) EventHistogram(ctx context.Context, query wire.HistogramQuery) (wire.EventHistogram, error) {
+	return read[wire.EventHistogram](ctx, c, "/api/events/histogram", queryOf(query))
+}
+
 // Why returns the causes of the present state of an object.
 func (c *Client) Why(ctx context.Context, id string) (wire.Why, error) {
 	return read[wire.Why](ctx, c, pathTo("why", id), nil)

@@ -49,6 +49,7 @@ func Register(server Server) {
 	s.queueRoutes()
 	s.templateReads()
 	s.templateRoutes()
+	s.skillRoutes()
 }
 
 // RegisterReads adds the reads that older clients share with ours: their answers have members for older clients in
@@ -61,6 +62,30 @@ func RegisterReads(server Server) {
 	s.sessionReads()
 	s.queueReads()
 }
+
+// olderReads are the reads that older clients know, by pattern.
+var olderReads = []string{
+	"GET /api/projects",
+	"GET /api/projects/{id}",
+	"GET /api/sessions",
+	"GET /api/sessions/{id}",
+	"GET /api/sessions/{id}/queue",
+	"GET /api/sessions/{id}/queue/items",
+	"GET /api/sessions/{id}/queue/top",
+	"GET /api/skills",
+	"GET /api/skills/role/{role}",
+	"GET /api/skills/{id}",
+	"GET /api/tasks",
+	"GET /api/tasks/{id}",
+	"GET /api/tasks/{id}/children",
+	"GET /api/templates",
+	"GET /api/templates/default/{role}",
+	"GET /api/templates/role/{role}",
+	"GET /api/templates/{id}",
+}
+
+// IsOlderRead reports whether older clients know a read, given by its pattern.
+func IsOlderRead(pattern string) bool { return slices.Contains(olderReads, pattern) }
 
 // UnknownIsEmpty reports whether older clients expect an empty list at a path if a filter names something unknown.
 func UnknownIsEmpty(path string) bool { return path == "/api/tasks" || path == "/api/sessions" }
@@ -97,7 +122,7 @@ type op struct {
 
 // write registers a route that translates a request into commands.
 func write[I, T any](s *compat, o op, act func(ctx context.Context, c *call, in *I) (T, error)) {
-	o.Row = cmp.Or(o.Row, o.row)
+	o.Row, o.Older = cmp.Or(o.Row, o.row), true
 	route.Register(s.server.Server, o.Route, func(ctx context.Context, in *I) (out route.Answer[T], err error) {
 		c := &call{s.server.Caller(ctx), s.server.Body(ctx)}
 		if c.Ended { // a retry would show the present state

@@ -92,10 +92,12 @@ func orEmpty(text *string) string {
 
 // showProject is the answer to a write.
 func (s *compat) showProject(id string) (projections.ProjectView, error) {
-	var p *projections.Project
-	s.Handler.View(func(state *projections.State) { p = state.Project(id) })
-	if p == nil {
-		return projections.ProjectView{}, service.NotFound("Project", id)
-	}
-	return p.View(), nil
+	var view projections.ProjectView
+	err := error(service.NotFound("Project", id))
+	s.Handler.View(func(state *projections.State) {
+		if p := state.Project(id); p != nil {
+			view, err = state.ProjectView(p), nil
+		}
+	})
+	return view, err
 }

@@ -29,17 +29,18 @@ func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) 
 	if err := c.decode(ctx, &body); err != nil {
 		return SessionBody{}, err
 	}
-	steps, err := sessionSteps(in.ID, body)
+	// Registering would create an unknown session; a PATCH does not.
+	var project string
+	done := false
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Session(in.ID); x != nil {
+			project, done = x.ProjectID, x.Status == events.SessionSaidDone
+		}
+	})
+	steps, err := sessionSteps(in.ID, body, done && c.By.Kind == commands.ActorUser)
 	if err != nil {
 		return SessionBody{}, err
 	}
-	// Registering would create an unknown session; a PATCH does not.
-	var project string
-	s.Handler.View(func(state *projections.State) {
-		if x := state.Session(in.ID); x != nil {
-			project = x.ProjectID
-		}
-	})
 	if project == "" {
 		return SessionBody{}, service.NotFound("Session", in.ID)
 	}
@@ -49,8 +50,9 @@ func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) 
 	return s.showSession(c, in.ID)
 }
 
-// sessionSteps returns the commands of a PATCH. Their keys depend only on the body.
-func sessionSteps(id string, body sessionPatch) ([]step, error) {
+// sessionSteps returns the commands of a PATCH. Their keys depend only on the body, and on whether the user brings back
+// a session that said that it is done: it registers again only if it has another status.
+func sessionSteps(id string, body sessionPatch, done bool) ([]step, error) {
 	update := &commands.UpdateSession{
 		SessionID: id,
 		TaskIDs:   body.TaskIDs,
@@ -63,8 +65,11 @@ func sessionSteps(id string, body sessionPatch) ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
-	if body.Status != nil && status == nil {
+	switch {
+	case body.Status != nil && status == nil:
 		update.Status = body.Status
+	case done && body.Status != nil && *body.Status == events.SessionRunning:
+		update.Status = new(events.SessionIdle)
 	}
 	entries := len(body.Events)+len(body.Timeline) > 0
 	if update.Status != nil || update.TaskIDs != nil || update.AgentID != nil || update.Env != nil || status == nil &&

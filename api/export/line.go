@@ -116,5 +116,17 @@ func ReadLine(line []byte) (Line, error) {
 		return Line{},
 			errors.New("not a line of an export: it has a sequence, and either an event or prevhash and bodyhash")
 	}
+	if !bytes.Equal(bytes.TrimRight(line, "\r\n"), bytes.TrimRight(l.append(nil), "\n")) {
+		return Line{}, errors.New("not a line of an export: Maestro writes it in another form; " +
+			"a member that is there twice, for example, can hide another event")
+	}
 	return l, nil
+}
+
+// append appends the line as an export has it, with its line break.
+func (l Line) append(b []byte) []byte {
+	if l.Withheld() {
+		return AppendWithheld(b, l.Sequence, l.Hash, *l.PrevHash, *l.BodyHash)
+	}
+	return Append(b, events.Message{Sequence: l.Sequence, Subject: l.Subject, Body: l.Body()}, l.Hash)
 }

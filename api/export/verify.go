@@ -10,24 +10,45 @@ import (
 	"maestro/events"
 )
 
-// maxLine is the longest line: a body, in base64 at the worst, and its hashes.
-const maxLine = 2*events.MaxBody + 4<<10
+// maxLine is the longest line: a body, in base64 at the worst, and its hashes. maxText is that of a long text, with as
+// much room again.
+const (
+	maxLine = 2*events.MaxBody + 4<<10
+	maxText = 4 * events.MaxLongText
+)
+
+// Verdict is the verdict on an export.
+type Verdict struct {
+	engine.Verdict
+
+	// Ended says that the last line confirmed where the log ended.
+	Ended bool `json:"ended,omitempty"`
+	// Redacted counts the long texts of which the export of a project says that they were redacted. The events that
+	// prove it are withheld.
+	Redacted int `json:"redacted,omitempty"`
+}
 
 // VerifyExport verifies an export: every line against the chain, every event against the rules of its time on the state
-// before it, and the whole against a head that was stored elsewhere, if from is not nil. It cannot judge withheld
-// bodies and what comes after them, but still checks the chain. The error is the reader's; faults of the export are in
-// the verdict.
-func VerifyExport(r io.Reader, from *events.Head) (engine.Verdict, error) {
-	v := &verifier{rules: engine.NewVerifier(), judging: true, from: from}
+// before it, the long texts, if it has them, against their digests, and the whole against a head that was stored
+// elsewhere, if from is not nil. It cannot judge withheld bodies and what comes after them, but still checks the chain,
+// and the texts that the other events name. The error is the reader's; faults of the export are in the verdict.
+func VerifyExport(r io.Reader, from *events.Head) (Verdict, error) {
+	v := &verifier{
+		rules:   engine.NewVerifier(),
+		judging: true,
+		from:    from,
+		kept:    map[string]bool{},
+		lost:    map[string]string{},
+	}
 	lines := bufio.NewReaderSize(r, 64<<10)
-	for ended := false; ; {
+	for broken := false; ; {
 		line, err := readLine(lines)
 		switch {
 		case len(line) == 0:
-		case ended:
+		case broken:
 			v.skip(line)
 		default:
-			ended = !v.line(line)
+			broken = !v.read(line)
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -37,10 +58,11 @@ func VerifyExport(r io.Reader, from *events.Head) (engine.Verdict, error) {
 			break
 		}
 		if err != nil {
-			return engine.Verdict{}, fmt.Errorf("read the export: %w", err)
+			return Verdict{}, fmt.Errorf("read the export: %w", err)
 		}
 	}
-	return v.verdict()
+	verdict, err := v.verdict()
+	return Verdict{verdict, v.rest.ended, v.redacted}, err
 }
 
 // readLine returns the next line without its line break; with io.EOF the last one.
@@ -50,7 +72,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		part, err := r.ReadSlice('\n')
 		line = append(line, part...)
 		switch {
-		case len(line) > maxLine:
+		case len(line) > maxText, len(line) > maxLine && !IsText(line):
 			return nil, bufio.ErrTooLong
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
@@ -67,16 +89,51 @@ type verifier struct {
 	judging bool
 	decoder events.Decoder
 	// head is the head of the chain, according to the lines.
-	head     events.Head
+	head events.Head
+	// lines counts all lines that were read, events those of the log.
 	lines    uint64
+	events   uint64
 	withheld uint64
 	from     *events.Head
 	seen     bool
+	// kept are the long texts that the export has, lost says of others why they are lost.
+	kept map[string]bool
+	lost map[string]string
+	// redacted counts the texts that were redacted, according to their lines.
+	redacted int
+	rest     rest
+}
+
+// read verifies a line; it reports false when no line after it can be read.
+func (v *verifier) read(line []byte) bool {
+	taken, err := v.rest.takes(line, v.head, v.text)
+	if !taken {
+		return v.line(line)
+	}
+	v.lines++
+	if err != nil {
+		v.rules.Fault(v.head.Sequence, engine.FaultUnreadable, "line %d: %s", v.lines, err)
+	}
+	return err == nil
+}
+
+// text notes a long text. It is a fault if no event names it.
+func (v *verifier) text(t Text) error {
+	if !v.rules.NamesText(t.Digest) || t.Redacted && v.withheld == 0 {
+		return Unnamed(t)
+	}
+	if t.Redacted {
+		v.redacted++
+	}
+	v.lost[t.Digest] = t.Lost
+	v.kept[t.Digest] = v.kept[t.Digest] || t.Lost == ""
+	return nil
 }
 
 // line verifies a line; it reports false when no line after it can be read.
 func (v *verifier) line(text []byte) bool {
 	v.lines++
+	v.events++
 	l, err := ReadLine(text)
 	if err != nil {
 		v.rules.Fault(v.head.Sequence+1, engine.FaultUnreadable, "line %d: %s", v.lines, err)
@@ -154,11 +211,23 @@ func (v *verifier) hashes(l Line) (prev, body events.Hash, ok bool) {
 }
 
 func (v *verifier) judge(l Line) {
-	if v.judging {
+	judged := v.judging // with its subject
+	if judged {
 		v.judging = v.rules.Event(events.Message{Sequence: l.Sequence, Subject: l.Subject, Body: l.Body()})
+		if v.judging {
+			return
+		}
+	} else {
+		v.rules.Skip(l.Sequence, l.Sequence)
+	}
+	event, err := v.decoder.Decode(l.Body())
+	if err != nil || l.Withheld() {
 		return
 	}
-	v.rules.Skip(l.Sequence, l.Sequence)
+	v.rules.NoteTexts(l.Sequence, event.Data)
+	if kind, id := event.Data.Aggregate(); !judged && l.Subject != events.Subject(event.Project, kind, id) {
+		v.rules.Fault(l.Sequence, engine.FaultSubject, "it is stored under the subject %s", l.Subject)
+	}
 }
 
 // skip notes a line after one that cannot be read.
@@ -178,8 +247,14 @@ func (v *verifier) verdict() (engine.Verdict, error) {
 			v.from,
 		)
 	}
+	if v.rest.holdsTexts {
+		v.rules.LoseTexts(v.kept, v.lost, "the export does not hold it")
+	}
+	if cut := v.rest.cut(); cut != nil {
+		v.rules.Fault(v.head.Sequence, engine.FaultUnreadable, "line %d: %s", v.lines+1, cut)
+	}
 	verdict, err := v.rules.Verdict()
-	verdict.Head, verdict.Events, verdict.Withheld = v.head, v.lines, v.withheld
+	verdict.Head, verdict.Events, verdict.Withheld = v.head, v.events, v.withheld
 	for i := range verdict.Faults {
 		verdict.Faults[i].Next = verdict.Faults[i].Rule.NextForFile()
 	}

@@ -13,15 +13,17 @@ import (
 
 // Param is a parameter of a route.
 type Param struct {
-	// In is path or query.
+	// In is path, query or header.
 	Name, In, Doc string
+	// Words are its possible values; nil for any text.
+	Words []string
 
 	field []int // of the request's type; nil if the server reads it for every route
 }
 
-// paramsOf returns the parameters that the tags of a request's type declare: `path` and `query` give the name, `doc`
-// the description. It panics if one is not a string.
-func paramsOf(request reflect.Type) (params []Param) {
+// ParamsOf returns the parameters that the tags of a request's type declare: `path` and `query` give the name, `doc`
+// the description, and `flag` the possible values of some. It panics if one is not a string.
+func ParamsOf(request reflect.Type) (params []Param) {
 	for _, field := range reflect.VisibleFields(request) {
 		for _, in := range []string{"path", "query"} {
 			name := field.Tag.Get(in)
@@ -35,11 +37,22 @@ func paramsOf(request reflect.Type) (params []Param) {
 				Name:  name,
 				In:    in,
 				Doc:   field.Tag.Get("doc"),
+				Words: WordsOf(field),
 				field: field.Index,
 			})
 		}
 	}
 	return params
+}
+
+// WordsOf returns the possible values of a field, which its flag tag lists; nil if it lists none.
+func WordsOf(field reflect.StructField) []string {
+	tag := field.Tag.Get("flag")
+	words := strings.Split(tag[strings.LastIndexByte(tag, ' ')+1:], "|")
+	if len(words) == 1 {
+		return nil
+	}
+	return words
 }
 
 // withPages adds the parameters that the server reads for every read, and for every list that comes in pages.

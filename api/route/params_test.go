@@ -33,7 +33,7 @@ func TestParametersAreBound(t *testing.T) {
 		var got asked
 		mux := http.NewServeMux()
 		mux.HandleFunc("GET /things/{id}", func(_ http.ResponseWriter, r *http.Request) {
-			bind(reflect.ValueOf(&got).Elem(), paramsOf(reflect.TypeFor[asked]()), r)
+			bind(reflect.ValueOf(&got).Elem(), ParamsOf(reflect.TypeFor[asked]()), r)
 		})
 		mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, url, nil))
 		if got != want {

@@ -53,6 +53,8 @@ type Route struct {
 	Method, Path, Name, Summary string
 	// Row is the row of the permission table for a write that is not named after its command; "" for the others.
 	Row string
+	// Older says that only older clients call it.
+	Older bool
 	// Status is the status of success; 200 if 0.
 	Status int
 	// Body is an example of the request's body; nil if it takes none.
@@ -92,7 +94,7 @@ func register[I, T any](
 	s Server, r Route, before func(ctx context.Context, in *I) error,
 	answer func(ctx context.Context, in *I) (Answer[T], error), tries int,
 ) {
-	params := paramsOf(reflect.TypeFor[I]())
+	params := ParamsOf(reflect.TypeFor[I]())
 	pattern, status := r.Method+" "+r.Path, cmp.Or(r.Status, http.StatusOK)
 	documented := params
 	if r.Method == http.MethodGet {

@@ -147,6 +147,9 @@ func (k *killed) spoken() map[string][]string {
 	k.t.Helper()
 	found := map[string][]string{}
 	for line := range strings.Lines(k.export(k.admin())) {
+		if export.IsEnd([]byte(line)) {
+			break
+		}
 		l, err := export.ReadLine([]byte(strings.TrimSuffix(line, "\n")))
 		if err != nil {
 			k.t.Fatal(err)

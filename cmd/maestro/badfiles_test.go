@@ -139,7 +139,7 @@ func TestBadFilesAreNamedInPlainWords(t *testing.T) {
 			{"audit", "verify", "--oracle", file("bad")},
 			{"audit", "replay", file("bad")},
 			{"restore", file("bad"), "--home", file("restored")},
-			{"salvage", "--home", s.home, "--to", file("salvaged"), "--with", file("bad")},
+			{"salvage", "--home", s.home, "--new-home", file("salvaged"), "--with", file("bad")},
 			{"task", "import", file("bad")},
 			{"manifest", "validate", file("bad")},
 		} {

@@ -16,6 +16,7 @@ import (
 var meanings = map[string]string{
 	"actor":         "who did it",
 	"accept-faults": "take events that break a rule",
+	"after-event":   "the event after which it begins",
 	"at":            "the moment that is shown",
 	"all":           "everything there is, not what is meant without it",
 	"backup-dir":    "where the automatic backups are",
@@ -25,6 +26,7 @@ var meanings = map[string]string{
 	"description":   "the description",
 	"file":          "the file of the text: where it is read from or written to; - is stdin or stdout",
 	"force":         "do it although the state of a task speaks against it",
+	"from":          "where in the log it begins",
 	"home":          "the home",
 	"kind":          "the kind, of those that its noun has",
 	"labels":        "the labels of the task",
@@ -52,6 +54,7 @@ var meanings = map[string]string{
 	"task":          "the task",
 	"task-ids":      "the tasks of the session",
 	"timeout":       "after which time it ends",
+	"to":            "where in the log it ends",
 	"tree":          "with the sessions below it",
 	"wait":          "wait for what the command is about",
 	"working-dir":   "the directory of the project's code",

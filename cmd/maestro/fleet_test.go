@@ -232,6 +232,9 @@ func (f *fleet) judgeQueue() {
 	}
 	holder, completed, returns := map[string]string{}, map[string]int{}, 0
 	for line := range strings.Lines(text) {
+		if export.IsEnd([]byte(line)) {
+			break
+		}
 		l, err := export.ReadLine([]byte(strings.TrimSuffix(line, "\n")))
 		if err != nil {
 			f.t.Fatal(err)
@@ -275,7 +278,7 @@ func (f *fleet) judgeQueue() {
 
 func (k *killed) export(admin *client.Client) string {
 	k.t.Helper()
-	body, err := admin.Export(k.t.Context(), "", 0)
+	body, err := admin.Export(k.t.Context(), client.Exported{})
 	if err != nil {
 		k.t.Fatal(err)
 	}

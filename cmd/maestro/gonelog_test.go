@@ -37,7 +37,7 @@ func TestNoEmptyLogInAUsedHome(t *testing.T) {
 		s.stop()
 	}
 	to := filepath.Join(t.TempDir(), "new")
-	if got := runHere(t, nil, "salvage", "--home", dir, "--to", to); got.code != cli.ExitPartial {
+	if got := runHere(t, nil, "salvage", "--home", dir, "--new-home", to); got.code != cli.ExitPartial {
 		t.Errorf("the salvage says %+v", got)
 	}
 	again := &inside{t: t, home: to}

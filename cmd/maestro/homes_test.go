@@ -215,7 +215,7 @@ func TestLogOfANewerMaestro(t *testing.T) {
 func salvagesNewer(t *testing.T, dir, what, install string) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "new")
-	got := runHere(t, nil, "salvage", "--home", dir, "--to", to)
+	got := runHere(t, nil, "salvage", "--home", dir, "--new-home", to)
 	var report salvage.Report
 	content, err := os.ReadFile(filepath.Join(to, "salvage.json"))
 	if err == nil {

@@ -29,7 +29,7 @@ func TestDamagedKeyRecordIsMended(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := filepath.Join(t.TempDir(), "new")
-		got := runHere(t, nil, "salvage", "--home", dir, "--to", to)
+		got := runHere(t, nil, "salvage", "--home", dir, "--new-home", to)
 		if got.code != cli.ExitDone || strings.Contains(got.stdout+got.stderr, "--new-key") {
 			t.Errorf("with a damaged %s, the salvage says %+v", path, got)
 		}

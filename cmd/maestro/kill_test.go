@@ -278,6 +278,9 @@ func (k *killed) rebuild(admin *client.Client) (engine.Verdict, map[string][]uin
 	text := k.export(admin)
 	at := map[string][]uint64{}
 	for line := range strings.Lines(text) {
+		if export.IsEnd([]byte(line)) {
+			break
+		}
 		l, err := export.ReadLine([]byte(strings.TrimSuffix(line, "\n")))
 		if err != nil {
 			k.t.Fatal(err)
@@ -292,5 +295,5 @@ func (k *killed) rebuild(admin *client.Client) (engine.Verdict, map[string][]uin
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	return verdict, at
+	return verdict.Verdict, at
 }

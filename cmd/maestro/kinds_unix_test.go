@@ -63,7 +63,7 @@ func TestIrregularFilesInHome(t *testing.T) {
 			}
 			next := "move it away and start again"
 			if name == "store" || name == "store/jetstream" {
-				next = "`maestro salvage --to NEWHOME` makes a new home from the backups; " +
+				next = "`maestro salvage --new-home NEWHOME` makes a new home from the backups; " +
 					"or move it away, and restore one"
 			}
 			dir := t.TempDir()
@@ -91,7 +91,7 @@ func TestSalvageWaitsForNoPipe(t *testing.T) {
 	if err := errors.Join(os.Mkdir(damaged, 0o700), unix.Mkfifo(pipe, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	got := runHere(t, nil, "salvage", "--home", damaged, "--to", filepath.Join(dir, "new"), "--with", pipe)
+	got := runHere(t, nil, "salvage", "--home", damaged, "--new-home", filepath.Join(dir, "new"), "--with", pipe)
 	want := "maestro: The file " + pipe + " cannot be read\n" +
 		"  why:  it is a named pipe, not a regular file\n" +
 		"  next: name a regular file\n"
@@ -132,7 +132,7 @@ func TestCommandsReadRegularFilesOnly(t *testing.T) {
 			{"audit", "replay", file},
 			{"restore", "--home", filepath.Join(dir, "new"), file},
 			{"restore", "--home", filepath.Join(dir, "new"), good, "--texts-from", file},
-			{"salvage", "--home", damaged, "--to", filepath.Join(dir, "new"), "--with", file},
+			{"salvage", "--home", damaged, "--new-home", filepath.Join(dir, "new"), "--with", file},
 			{"manifest", "validate", file},
 			{"manifest", "migrate", file},
 			{"manifest", "show", file},

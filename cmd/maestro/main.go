@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"maestro/internal/cli"
+	"maestro/internal/cli/doctor"
 	"maestro/internal/cli/offline"
 	"maestro/internal/measure/command"
 	"maestro/internal/server/process"
@@ -34,9 +35,11 @@ func main() {
 var more = []cli.Noun{
 	{Name: "serve", New: serveCommand},
 	{Name: "bench", New: command.New},
+	{Name: "doctor", New: doctor.New},
 	{Name: "audit", New: offline.NewAudit},
 	{Name: "backup", New: offline.NewBackup},
 	{Name: "restore", New: offline.NewRestore},
+	{Name: "import", New: offline.NewImport},
 	{Name: "salvage", New: offline.NewSalvage},
 }
 

@@ -4,24 +4,30 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"time"
 
+	"maestro/api/natslive"
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/backups"
+	"maestro/internal/cli"
 	"maestro/internal/clock"
 	"maestro/internal/home"
 	"maestro/internal/server/guard"
+	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
+	"maestro/internal/server/webhooks"
 	"maestro/internal/server/witness"
 	"maestro/projections"
+	"maestro/service"
 )
 
 // openHandler opens the only writer of the log, with its witness and its snapshots.
 func openHandler(
 	ctx context.Context, lock *home.Lock, log guard.Log, seen engine.Witnessed, denials *engine.Denials,
-	trusted *clock.Clock, logger *slog.Logger,
+	trusted *clock.Clock, meter engine.Meter, logger *slog.Logger,
 ) (*engine.Handler, *bus.HeadFile, func() error, error) {
 	pictures, err := bus.OpenSnapshots(lock.Through(lock.Snapshots()))
 	if err != nil {
@@ -35,15 +41,15 @@ func openHandler(
 			Dir:  pictures,
 			Firm: func() error { return errors.Join(log.InPlace(), log.Firm()) },
 		},
-		Announcer: log,
-		Witness:   witness.Head{HeadFile: head, Path: lock.Head(), Here: log.HomeInPlace},
-		Denials:   denials,
-		Damage:    log.Damage(),
-		Seen:      seen,
-		Now:       trusted.Now,
-		Follow:    trusted.Follow,
-		After:     time.After,
-		Logger:    logger,
+		Witness: witness.Head{HeadFile: head, Path: lock.Head(), Here: log.HomeInPlace},
+		Denials: denials,
+		Damage:  log.Damage(),
+		Seen:    seen,
+		Now:     trusted.Now,
+		Follow:  trusted.Follow,
+		After:   time.After,
+		Meter:   meter,
+		Logger:  logger,
 	})
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, head.Close())
@@ -104,15 +110,55 @@ func keepLeases(
 	return leases, process.Beside(ctx, leases.Run), nil
 }
 
+// natsIdle is how often feeds without NATS clients are looked for.
+const natsIdle = time.Minute
+
+// serveNATS starts the listener for NATS clients, if there is one; url is "" if there is none.
+func serveNATS(
+	ctx context.Context, o listen.NATS, served *service.Service, logger *slog.Logger,
+) (url string, stop func(), err error) {
+	if o.Address == "" {
+		return "", func() {}, nil
+	}
+	clients, err := natslive.Start(ctx, natslive.Config{
+		Service: served,
+		Address: o.Address,
+		TLS:     o.TLS(logger),
+		Logger:  logger,
+	})
+	if err != nil {
+		return "", nil, o.Taken(err)
+	}
+	idle := process.Beside(ctx, func(ctx context.Context) { clients.Run(ctx, time.Tick(natsIdle)) })
+	return clients.URL(), func() { idle(); clients.Close() }, nil
+}
+
 // watchTexts creates the watch over the long texts of the log.
 func watchTexts(handler *engine.Handler, log *bus.Bus, logger *slog.Logger) *engine.TextWatch {
 	return &engine.TextWatch{
-		Log:    log,
-		Texts:  log,
-		Head:   func() events.Head { return headOf(handler) },
-		After:  time.After,
-		Logger: logger,
+		Log:      log,
+		Texts:    log,
+		Redacted: func(digest string) bool { return handler.Redaction(digest) != nil },
+		Head:     func() events.Head { return headOf(handler) },
+		After:    time.After,
+		Logger:   logger,
 	}
+}
+
+// sendWebhooks creates the sender of the home's webhooks.
+func sendWebhooks(
+	lock *home.Lock, handler *engine.Handler, log engine.Log, allowed []netip.Prefix, patience time.Duration,
+	logger *slog.Logger,
+) *webhooks.Sender {
+	return webhooks.New(webhooks.Config{
+		Handler:  handler,
+		Log:      log,
+		Store:    lock.Webhooks(),
+		Allowed:  allowed,
+		Patience: patience,
+		Version:  cli.Version(),
+		Logger:   logger,
+	})
 }
 
 // scheduleBackups creates the schedule of the home's automatic backups. every is 0 if they are off.

@@ -15,6 +15,7 @@ import (
 	"maestro/internal/clock"
 	"maestro/internal/server/guard"
 	"maestro/internal/server/listen"
+	"maestro/internal/server/metrics"
 	"maestro/internal/server/process"
 	"maestro/internal/server/wallclock"
 	"maestro/internal/server/witness"
@@ -112,8 +113,21 @@ func serveReadOnly(
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	measured := metrics.New(cli.Version(), logger)
+	measured.Watch(metrics.Sources{
+		Handler: handler,
+		Denials: denials,
+		Service: served,
+		Sizes:   store.Sizes,
+		Free:    store.Free,
+		Health:  served.Health,
+		Now:     trusted.Now,
+	})
+	defer measured.Close()
 	reach, err := api.New(api.Config{
 		Service:      served,
+		Meter:        measured,
+		Metrics:      measured,
 		AuthOff:      o.auth == "off",
 		AllowedHosts: append(listen.Hosts(listener.Addr(), process.Hostname()), o.hosts...),
 		AllowOrigins: o.origins,
@@ -122,13 +136,19 @@ func serveReadOnly(
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	address := listen.URL(listener.Addr())
-	listening(a, address, dir, handler.Health(), trusted.Status(), false, logger)
+	certificates, err := o.certificates(logger)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer process.Beside(ctx, served.Views.Run)()
+	address := listen.URL(certificates.Scheme(), listener.Addr())
+	listening(a, address, "", dir, handler.Health(), trusted.Status(), false, logger)
 	if !a.JSON {
 		a.Print("To use it: export MAESTRO_API_URL=%s\n", address)
 	}
 	defer process.IgnoreHangUps(ctx, logger)()
 	manager := process.ServiceManager{Socket: a.Getenv("NOTIFY_SOCKET"), Logger: logger}
 	manager.Ready(address)
-	return listen.Until(ctx, api.Bound(listener, &o.limits), reach, func() { manager.Stopping(); stop() }, logger)
+	bound := api.Bound(certificates.Secure(listener), &o.limits)
+	return listen.Until(ctx, bound, reach, func() { manager.Stopping(); stop() }, logger)
 }

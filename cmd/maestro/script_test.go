@@ -36,10 +36,12 @@ import (
 //	harm                       flips a bit in the middle of the home's log; the server must be stopped
 //	warns CODE                 waits until /readyz says that the server is ready, with this warning
 //	json PATH [VALUE]          expects a value in the last output, which is JSON: data.0.id; without VALUE, any value
+//	mcptools ACTOR             expects the tools in the last output to be all commands of the actor; see mcpToolsCmd
 //	disk ...                   mounts, fills and freezes small disks if the condition [mount] holds; see diskCmd
 //
-// Servers run under the race detector where the tests do. The other commands do not: they are thousands of processes
-// that do one thing after the other.
+// Under the race detector, the servers of scripts that do several things at once run under it too. Other servers and
+// the commands do not: they are thousands of processes that do one thing after the other, and what their servers do at
+// once, the tests of their packages do.
 func TestScripts(t *testing.T) {
 	mounts := canMount(t)
 	commands := programWithoutDetector(t)
@@ -51,7 +53,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("MAESTRO_HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("GORACE", quickEnd)
 			env.Setenv("PATH", commands+string(filepath.ListSeparator)+env.Getenv("PATH"))
-			env.Values[serverKey{}] = new(scriptServer)
+			env.Values[serverKey{}] = &scriptServer{unraced: filepath.Join(commands, "maestro")}
 			env.Values[sessionsKey{}] = map[string][][]string{}
 			return nil
 		},
@@ -59,7 +61,7 @@ func TestScripts(t *testing.T) {
 			"server": serverCmd, "exits": exitsCmd, "grab": grabCmd, "become": becomeCmd, "user": userCmd,
 			"json":      jsonCmd,
 			"heartbeat": heartbeatCmd, "until": untilCmd, "forge": forgeCmd, "losetexts": loseTextsCmd, "long": longCmd,
-			"warns": warnsCmd, "harm": harmCmd, "disk": diskCmd,
+			"warns": warnsCmd, "harm": harmCmd, "disk": diskCmd, "mcptools": mcpToolsCmd,
 		},
 		Condition: func(name string) (bool, error) {
 			if name != "mount" {
@@ -88,7 +90,26 @@ func programWithoutDetector(t *testing.T) string {
 type serverKey struct{}
 
 // scriptServer is the server of one script.
-type scriptServer struct{ process *exec.Cmd }
+type scriptServer struct {
+	// unraced is the program without the race detector, if the tests have one.
+	unraced string
+	process *exec.Cmd
+}
+
+// background ends a script's command that runs beside others.
+var background = regexp.MustCompile(`(?m)&\w*&?$`)
+
+// binary is the program that serves a script.
+func (s *scriptServer) binary(ts *testscript.TestScript) (string, error) {
+	script, err := os.ReadFile(filepath.Join("testdata", "script", ts.Name()+".txtar"))
+	if err != nil {
+		return "", err
+	}
+	if !race.Enabled || background.Match(script) {
+		return exec.LookPath("maestro")
+	}
+	return s.unraced, nil
+}
 
 func serverCmd(ts *testscript.TestScript, neg bool, args []string) {
 	s, ok := ts.Value(serverKey{}).(*scriptServer)
@@ -106,7 +127,7 @@ func serverCmd(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func (s *scriptServer) start(ts *testscript.TestScript, args []string) {
-	binary, err := exec.LookPath("maestro")
+	binary, err := s.binary(ts)
 	ts.Check(err)
 	s.process = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
 	for _, name := range []string{"PATH", "HOME", "MAESTRO_HOME"} {

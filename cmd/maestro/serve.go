@@ -1,11 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
-	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"maestro/api"
@@ -19,8 +20,10 @@ import (
 	"maestro/internal/home"
 	"maestro/internal/server/guard"
 	"maestro/internal/server/listen"
+	"maestro/internal/server/metrics"
 	"maestro/internal/server/process"
 	"maestro/internal/server/wallclock"
+	"maestro/internal/server/webhooks"
 	"maestro/internal/server/witness"
 	"maestro/service"
 	"maestro/service/wire"
@@ -46,12 +49,19 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err := o.check(); err != nil {
 		return err
 	}
+	if err := o.nats.Check(o.readOnly); err != nil {
+		return err
+	}
 	if err := o.setLimits(); err != nil {
 		return err
 	}
 	backupEvery, err := o.backups.Interval()
 	if err != nil {
 		return err
+	}
+	allowed, err := webhooks.ParseAllowed(o.webhooksTo)
+	if err != nil {
+		return failure.Usage("--allow-webhooks-to: %s", err)
 	}
 	durability, err := bus.ParseDurability(o.durability)
 	if err != nil {
@@ -119,7 +129,8 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return err
 	}
 	defer denials.Close()
-	handler, head, closeHandler, err := openHandler(ctx, lock, log, backup, denials, trusted, logger)
+	measured := metrics.New(cli.Version(), logger)
+	handler, head, closeHandler, err := openHandler(ctx, lock, log, backup, denials, trusted, measured, logger)
 	if err != nil {
 		return err
 	}
@@ -137,6 +148,10 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	certificates, err := o.certificates(logger)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	uses := service.OpenTokenUses(lock.Uses(), logger)
@@ -148,16 +163,20 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	}
 	schedule := scheduleBackups(backupEvery, o.backups, lock, store, handler, trusted, secrets, logger)
 	texts := watchTexts(handler, store, logger)
+	hooks := sendWebhooks(lock, handler, log, allowed, o.webhookPatience, logger)
 	served, err := service.New(service.Config{
-		Handler:   handler,
-		Log:       log,
-		Blobs:     log,
-		Leases:    leases,
-		Denials:   denials,
-		Manifests: lock.Home,
-		Templates: prompt.Own{},
-		Uses:      uses,
-		Limits:    o.limits,
+		Handler:    handler,
+		Log:        log,
+		Blobs:      log,
+		Leases:     leases,
+		Denials:    denials,
+		Manifests:  lock.Home,
+		TextCopies: func() ([]string, error) { return bus.TextCopies(lock.Store()) },
+		Templates:  prompt.Own{},
+		Skills:     lock.Home,
+		Uses:       uses,
+		Webhooks:   hooks,
+		Limits:     o.limits,
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
 			_, err := log.Backup(
 				ctx, w, bus.BackupOptions{Head: head, Created: trusted.Now(), Key: secrets.BackupKey()},
@@ -175,10 +194,28 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	warnings := func() []wire.Warning {
+		return slices.Concat(guard.Warnings(schedule, texts, files), certificates.Warnings(), o.nats.Warnings())
+	}
+	measured.Watch(metrics.Sources{
+		Handler:  handler,
+		Denials:  denials,
+		Service:  served,
+		Sizes:    log.Sizes,
+		Free:     log.Free,
+		Health:   func() error { return cmp.Or(served.Health(), log.Ready()) },
+		Warnings: warnings,
+		Now:      trusted.Now,
+
+		Durability: store.Durability(),
+	})
+	defer measured.Close()
 	reach, err := api.New(api.Config{
 		Service:      served,
 		Ready:        log.Ready,
-		Warnings:     func() []wire.Warning { return guard.Warnings(schedule, texts, files) },
+		Warnings:     warnings,
+		Meter:        measured,
+		Metrics:      measured,
 		AuthOff:      o.auth == "off",
 		AllowedHosts: append(listen.Hosts(listener.Addr(), process.Hostname()), o.hosts...),
 		AllowOrigins: o.origins,
@@ -187,8 +224,14 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	natsURL, stopNATS, err := serveNATS(ctx, o.nats, served, logger)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer stopNATS()
 	defer process.Beside(ctx, served.Views.Run)()
 	defer process.Beside(ctx, served.Deliver(lock.Root()).Run)()
+	defer process.Beside(ctx, func(ctx context.Context) { hooks.Run(ctx, served) })()
 	defer process.Beside(ctx, texts.Run)()
 	defer process.Beside(ctx, schedule.Run)()
 	defer process.Beside(ctx, func(ctx context.Context) { store.KeepChecked(ctx, trusted.Now, time.After) })()
@@ -196,8 +239,10 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	gone := guard.Watch{InPlace: log.InPlace, Stop: handler.StopWrites}
 	defer process.Beside(ctx, gone.Run(time.Tick(guard.WatchEvery)))()
 	defer process.Beside(ctx, uses.Run)()
-	address := listen.URL(listener.Addr())
-	if err := lock.Announce(home.Server{Address: address, PID: os.Getpid()}); err != nil {
+	served.RemoveRedacted(ctx)
+	defer process.Beside(ctx, served.RecordUses)()
+	address := listen.URL(certificates.Scheme(), listener.Addr())
+	if err := announce(lock, address, certificates, logger); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	defer func() { err = errors.Join(err, lock.Withdraw()) }()
@@ -213,7 +258,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	guard.WarnOfRoom(log.Room(), logger)
 	listened = true
 	defer process.IgnoreHangUps(ctx, logger)()
-	listening(a, address, dir, handler.Health(), trusted.Status(), o.again, logger)
+	listening(a, address, natsURL, dir, handler.Health(), trusted.Status(), o.again, logger)
 	manager := process.ServiceManager{Socket: a.Getenv("NOTIFY_SOCKET"), Logger: logger}
 	manager.Ready(address)
 	serving, reopen := context.WithCancelCause(ctx)
@@ -224,7 +269,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 			reopen(errReadable)
 		}
 	})()
-	err = listen.Until(serving, api.Bound(listener, &o.limits), reach, func() {
+	err = listen.Until(serving, api.Bound(certificates.Secure(listener), &o.limits), reach, func() {
 		if ctx.Err() != nil {
 			manager.Stopping()
 		}

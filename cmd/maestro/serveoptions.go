@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -11,12 +12,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"maestro/internal/backups"
 	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
+	"maestro/internal/server/webhooks"
 	"maestro/service"
 )
 
@@ -28,6 +31,7 @@ const (
 
 type serveOptions struct {
 	listen, auth, durability, logFormat, logLevel string
+	tlsCert, tlsKey                               string
 	listenBy                                      string // the source of the address to listen on
 	origins, hosts                                []string
 	insecure, newKey, readOnly                    bool
@@ -37,6 +41,9 @@ type serveOptions struct {
 	limitTexts                                    []string
 	limits                                        service.Limits
 	backups                                       backups.Options
+	nats                                          listen.NATS
+	webhooksTo                                    []string
+	webhookPatience                               time.Duration
 }
 
 func serveCommand(a *cli.Run) *cobra.Command {
@@ -79,6 +86,11 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	f.StringSliceVar(&o.origins, "allow-origin", nil,
 		"an origin whose pages may call the server, such as https://example.org; may be repeated")
 	f.StringSliceVar(&o.hosts, "allow-host", nil, "another host name that clients use for the server; may be repeated")
+	f.StringVar(&o.tlsCert, "tls-cert", "",
+		"serve TLS with this certificate and its chain, in PEM; read again when the file changes")
+	f.StringVar(&o.tlsKey, "tls-key", "", "the key of the certificate, in PEM")
+	cli.ValueName(cmd, "tls-cert", "<file>")
+	cli.ValueName(cmd, "tls-key", "<file>")
 	f.BoolVar(&o.insecure, "insecure-bind", false, "listen beyond loopback without TLS: tokens can be overheard")
 	f.BoolVar(&o.readOnly, "read-only", false,
 		"serve reads and write nothing, such as on a read-only mount, a full disk or a damaged store")
@@ -95,11 +107,26 @@ func serveCommand(a *cli.Run) *cobra.Command {
 		"where automatic backups go; else the home's name and -backups, beside the home",
 	)
 	f.IntVar(&o.backups.Keep, "backup-keep", 7, "how many automatic backups are kept")
+	o.outside(f)
 	cli.Complete(cmd, "auth", "on", "off")
 	cli.Complete(cmd, "durability", "always", "interval")
 	cli.Complete(cmd, "log-format", process.LogFormats...)
 	cli.Complete(cmd, "log-level", process.LogLevels...)
 	return cmd
+}
+
+// outside declares the flags of what leaves the server: events for NATS clients and webhooks.
+func (o *serveOptions) outside(f *pflag.FlagSet) {
+	f.StringVar(&o.nats.Address, "nats-listen", "",
+		"address for NATS clients, which follow maestro.live.> with a token; port 0 picks a free one")
+	f.StringVar(&o.nats.Cert, "nats-tls-cert", "",
+		"file of the certificate for NATS clients, in PEM form; needed beyond loopback")
+	f.StringVar(&o.nats.Key, "nats-tls-key", "", "file of that certificate's key, in PEM form")
+	f.StringArrayVar(&o.webhooksTo, "allow-webhooks-to", nil,
+		"a network or an address, such as 10.1.0.0/16, to which webhooks send besides the public internet, also "+
+			"without TLS; may be repeated")
+	f.DurationVar(&o.webhookPatience, "park-webhooks-after", webhooks.Patience,
+		"how long a webhook's receiver may fail before the webhook is parked")
 }
 
 // setListen takes the address from the environment or the configuration, unless --listen is given.
@@ -132,6 +159,14 @@ func (o *serveOptions) setLimits() error {
 	return nil
 }
 
+// certificates reads the server's certificate; nil without TLS.
+func (o serveOptions) certificates(logger *slog.Logger) (*listen.Certificates, error) {
+	if o.tlsCert == "" {
+		return nil, nil
+	}
+	return listen.LoadCertificates(o.tlsCert, o.tlsKey, logger)
+}
+
 // check refuses impossible options, and those that would silently open the server to others.
 func (o serveOptions) check() error {
 	host, port, err := net.SplitHostPort(o.listen)
@@ -148,6 +183,10 @@ func (o serveOptions) check() error {
 		return failure.Usage("--log-format is text or json, not %q", o.logFormat)
 	case !slices.Contains(process.LogLevels, o.logLevel):
 		return failure.Usage("--log-level is debug, info, warn or error, not %q", o.logLevel)
+	case (o.tlsCert == "") != (o.tlsKey == ""):
+		return failure.Usage("--tls-cert and --tls-key belong together").WithNext("give both, or neither")
+	case o.webhookPatience < time.Second:
+		return failure.Usage("--park-webhooks-after is at least 1s, not %s", o.webhookPatience)
 	case o.leaseGiven && (o.lease < shortestLease || o.lease > longestLease):
 		return failure.Usage("--lease is from %s to %s, not %s", shortestLease, longestLease, o.lease)
 	}
@@ -160,10 +199,11 @@ func (o serveOptions) check() error {
 	case o.auth == "off":
 		return failure.Usage("--auth off is for loopback only, and %s %s is not", o.listenBy, o.listen).
 			WithWhy("everybody who can reach the address could act as the user")
-	case !o.insecure:
+	case !o.insecure && o.tlsCert == "":
 		return failure.Usage("%s %s is not on loopback", o.listenBy, o.listen).
 			WithWhy("there is no TLS, so tokens could be overheard on the way").
-			WithNext("put a TLS proxy in front of a loopback address, or add --insecure-bind")
+			WithNext("add --tls-cert and --tls-key, put a TLS proxy in front of a loopback address, " +
+				"or add --insecure-bind")
 	}
 	return nil
 }

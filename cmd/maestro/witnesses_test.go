@@ -133,7 +133,8 @@ func TestBackupsRevealOlderCopyOfHome(t *testing.T) {
 		t.Errorf("the server starts with %q: %s", again.banner, said)
 	}
 	again.stop()
-	got := runHere(t, nil, "salvage", "--home", dir, "--to", filepath.Join(t.TempDir(), "new"), "--backup-dir", backups)
+	fresh := filepath.Join(t.TempDir(), "new")
+	got := runHere(t, nil, "salvage", "--home", dir, "--new-home", fresh, "--backup-dir", backups)
 	if got.code != 8 || !strings.Contains(got.stdout+got.stderr, made[1]) || strings.Contains(got.stdout, made[0]) {
 		t.Errorf("the salvage does not name the backup with another chain: %+v", got)
 	}
@@ -160,7 +161,7 @@ func TestCreatedHomeHasWitnesses(t *testing.T) {
 		},
 		"salvaged": func(t *testing.T, s *inside, made []string) {
 			to := filepath.Join(t.TempDir(), "new")
-			got := runHere(t, nil, "salvage", "--home", s.home, "--to", to, "--backup-dir", filepath.Dir(made[0]))
+			got := runHere(t, nil, "salvage", "--home", s.home, "--new-home", to, "--backup-dir", filepath.Dir(made[0]))
 			if got.code != cli.ExitDone {
 				t.Fatalf("%+v", got)
 			}
@@ -205,7 +206,8 @@ func TestCreatedHomeHasWitnesses(t *testing.T) {
 				t.Errorf("as an older copy, the server starts with %q", s.banner)
 			}
 			s.stop()
-			if way := "maestro salvage --to NEWHOME --backup-dir " + place; !strings.Contains(s.said.String(), way) {
+			way := "maestro salvage --new-home NEWHOME --backup-dir " + place
+			if !strings.Contains(s.said.String(), way) {
 				t.Errorf("as an older copy, the server does not say %q: %s", way, s.said.String())
 			}
 			// Without backups, nothing knows where the log ended, but the home shows that there was one.
@@ -309,7 +311,7 @@ func TestSalvageLocksItsHomes(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := filepath.Join(t.TempDir(), "new")
-	got := runHere(t, nil, "salvage", "--home", dir, "--to", to)
+	got := runHere(t, nil, "salvage", "--home", dir, "--new-home", to)
 	if got.code != cli.ExitConflict || !strings.Contains(got.stderr, "A server holds the home") {
 		t.Errorf("while a server holds the home: %+v", got)
 	}
@@ -320,17 +322,17 @@ func TestSalvageLocksItsHomes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got = runHere(t, nil, "salvage", "--home", dir, "--to", to)
+	got = runHere(t, nil, "salvage", "--home", dir, "--new-home", to)
 	if got.code != cli.ExitConflict || !strings.Contains(got.stderr, "wait until that salvage ends") {
 		t.Errorf("while another salvages to the same place: %+v", got)
 	}
 	if err := errors.Join(running.Release(), os.Remove(running.Path)); err != nil {
 		t.Fatal(err)
 	}
-	if got := runHere(t, nil, "salvage", "--home", dir, "--to", to); got.code != cli.ExitDone {
+	if got := runHere(t, nil, "salvage", "--home", dir, "--new-home", to); got.code != cli.ExitDone {
 		t.Errorf("the first: %+v", got)
 	}
-	got = runHere(t, nil, "salvage", "--home", dir, "--to", to)
+	got = runHere(t, nil, "salvage", "--home", dir, "--new-home", to)
 	if got.code != cli.ExitConflict || !strings.Contains(got.stderr, "choose another directory") {
 		t.Errorf("the second: %+v", got)
 	}
@@ -412,7 +414,7 @@ func TestSalvageWithoutListOfBackups(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := filepath.Join(t.TempDir(), "new")
-		got := runHere(t, nil, "salvage", "--home", dir, "--to", to)
+		got := runHere(t, nil, "salvage", "--home", dir, "--new-home", to)
 		if !strings.Contains(got.stdout+got.stderr, "name them with") {
 			t.Errorf("%s: %+v", what, got)
 		}
@@ -444,7 +446,7 @@ func TestSalvageWithKeyOfAnotherHome(t *testing.T) {
 	salvaged := func(args ...string) ran {
 		to := filepath.Join(t.TempDir(), "new")
 		return runHere(t, nil, append([]string{
-			"salvage", "--home", dir, "--to", to, "--backup-dir", backups,
+			"salvage", "--home", dir, "--new-home", to, "--backup-dir", backups,
 		}, args...)...)
 	}
 	signer := bus.SignerName(own)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -16,7 +17,10 @@ import (
 
 // NewAudit returns the noun audit; more are verbs that need more than a server.
 func NewAudit(a *Run, more ...*cobra.Command) *cobra.Command {
-	verbs := append(more, newAuditHead(a), newAuditExport(a), newAuditDenials(a), newAuditLimits(a), newAuditCan(a))
+	verbs := append(
+		more, newAuditHead(a), newAuditExport(a), newAuditDenials(a), newAuditLimits(a), newAuditCan(a),
+		newAuditRedact(a),
+	)
 	return a.group("audit", "Inspect, export and verify the log", verbs...)
 }
 
@@ -47,20 +51,30 @@ func (c *auditHead) run(ctx context.Context, _ []string) error {
 // auditExport is `maestro audit export`.
 type auditExport struct {
 	*Run
-	project string
+	of client.Exported
 }
 
 func newAuditExport(a *Run) *cobra.Command {
 	c := &auditExport{Run: a}
 	cmd := &cobra.Command{
 		Use:   "export [<file>]",
-		Short: "Write the log, one event per line, without its long texts",
+		Short: "Write the log, or one project's part of it, one event per line",
 		Args:  Takes,
-		RunE:  Running(c.run),
+		Long: `Write the log to a file that can be verified without a server, one event per
+line: "event" is the CloudEvent, byte for byte as the log has it.
+
+With --project, the events of that project are whole, and all others are three
+hashes: they say nothing of other projects, and the chain still verifies.
+
+An export has the long texts only with --texts: then "maestro import" makes an
+identical server from an export of the whole log. If the server has lost a
+text, the file says so and has everything else, and the exit code is 8.`,
+		RunE: Running(c.run),
 	}
-	cmd.Flags().StringVar(&c.project, "project", "",
+	cmd.Flags().StringVar(&c.of.Project, "project", "",
 		"only this project's events, without the bodies of others; the chain still verifies")
 	ValueName(cmd, "project", "<projectId>")
+	cmd.Flags().BoolVar(&c.of.Texts, "texts", false, "also the long texts that the events name, after the events")
 	return Tell(cmd, "audit:export", "project")
 }
 
@@ -76,20 +90,77 @@ func (c *auditExport) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	log, done, err := ExportedLog(ctx, c.Run, c.project, 0)
+	sent, done, err := ExportedLog(ctx, c.Run, c.of)
 	if err != nil {
 		return err
 	}
 	defer done()
+	var lost lostTexts
+	log := io.TeeReader(sent, &lost)
 	if shown {
-		return showExport(c.Run, log)
+		if err := showExport(c.Run, log); err != nil {
+			return err
+		}
+		return lost.reported("The export")
 	}
 	size, err := WriteNew(ctx, file, log)
 	if err != nil {
 		return err
 	}
+	if err := lost.reported("Wrote " + file + ", which"); err != nil {
+		return err
+	}
 	wroteFile(c.Run, file, size)
 	return nil
+}
+
+// lostTexts counts the lines of an export that say that a long text is lost. It looks only at their beginnings.
+type lostTexts struct {
+	line []byte
+	lost int
+}
+
+// lostLine is how such a line begins. A digest follows, and then lostMark.
+const (
+	lostLine = `{"text":"sha256-`
+	lostMark = `","lost":`
+	lostAt   = len(lostLine) + 64
+)
+
+func (l *lostTexts) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		end := bytes.IndexByte(rest, '\n')
+		part := rest
+		if end >= 0 {
+			part = rest[:end]
+		}
+		if missing := lostAt + len(lostMark) - len(l.line); missing > 0 {
+			l.line = append(l.line, part[:min(missing, len(part))]...)
+		}
+		if end < 0 {
+			break
+		}
+		if bytes.HasPrefix(l.line, []byte(lostLine)) && bytes.HasSuffix(l.line, []byte(lostMark)) {
+			l.lost++
+		}
+		l.line, rest = l.line[:0], rest[end+1:]
+	}
+	return len(p), nil
+}
+
+// reported returns the error that an export lacks texts; nil if it does not.
+func (l *lostTexts) reported(what string) error {
+	if l.lost == 0 {
+		return nil
+	}
+	return &failure.Error{
+		Status:  http.StatusInternalServerError,
+		Partial: true,
+		Code:    "EXPORT_PARTIAL",
+		Message: what + " lacks " + Many(l.lost, "long text") + " that the log names",
+		Why:     "the server has lost them",
+		Next:    "see which with `maestro audit verify`; everything else is in the export",
+	}
 }
 
 // showExport writes an export to stdout: unchanged, or to a terminal with escapes for control characters. An escape in
@@ -116,14 +187,13 @@ func showExport(a *Run, log io.Reader) error {
 	}
 }
 
-// ExportedLog reads the log from the server: up to an event, or with 0 the whole log, which a server with a damaged log
-// refuses.
-func ExportedLog(ctx context.Context, a *Run, project string, to uint64) (log io.Reader, done func(), err error) {
+// ExportedLog reads the log, or a part of it, from the server.
+func ExportedLog(ctx context.Context, a *Run, of client.Exported) (log io.Reader, done func(), err error) {
 	c, err := a.Connect(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	stream, err := c.Export(ctx, project, to)
+	stream, err := c.Export(ctx, of)
 	if err != nil {
 		return nil, nil, err
 	}

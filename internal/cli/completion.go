@@ -32,8 +32,10 @@ var offers = map[string]func(ctx context.Context, c *client.Client, w wish) []ca
 	"project":    offerProjects,
 	"questionId": offerQuestions,
 	"templateId": offerTemplates,
+	"webhookId":  offerWebhooks,
 	"queue":      offerQueues,
 	"token":      offerTokens,
+	"loginId":    offerLogins,
 	"actor": func(ctx context.Context, c *client.Client, w wish) []candidate {
 		return append(offerTokens(ctx, c, w), offerSessions(ctx, c, w)...)
 	},
@@ -54,7 +56,9 @@ var offers = map[string]func(ctx context.Context, c *client.Client, w wish) []ca
 
 // otherPlaceholder gives, by command line, the kind of arguments and flags whose placeholder does not name it.
 var otherPlaceholder = map[string]string{
-	"audit can <target>": "id",
+	"audit can <target>":    "id",
+	"audit replay <object>": "id",
+	"audit diff <object>":   "id",
 
 	"session exec --":           "file",
 	"session exec <command>...": "file",
@@ -70,7 +74,7 @@ var otherPlaceholder = map[string]string{
 var fileKinds = []string{"dir", "file", "home", "path"}
 
 // fileFlags are the flags without a placeholder whose value is a file or a directory.
-var fileFlags = []string{"backup-dir", "dir", "home", "texts-from", "to", "with"}
+var fileFlags = []string{"backup-dir", "dir", "home", "texts-from", "new-home", "with"}
 
 func offerTasks(ctx context.Context, c *client.Client, w wish) []candidate {
 	found, _ := c.FirstTasks(ctx, wire.TaskFilter{ProjectID: w.project, IDPrefix: w.begun}, offered)
@@ -105,6 +109,11 @@ func offerTemplates(ctx context.Context, c *client.Client, _ wish) []candidate {
 	return candidates(found, func(t wire.Template) candidate { return candidate{id: t.ID, title: t.Name} })
 }
 
+func offerWebhooks(ctx context.Context, c *client.Client, _ wish) []candidate {
+	found, _ := c.Webhooks(ctx)
+	return candidates(found, func(x wire.Webhook) candidate { return candidate{id: x.ID, title: x.URL} })
+}
+
 func offerQueues(ctx context.Context, c *client.Client, w wish) []candidate {
 	found, _ := c.Queues(ctx, wire.QueueFilter{ProjectID: w.project})
 	return candidates(found, func(q wire.Queue) candidate { return candidate{id: q.Name} })
@@ -118,6 +127,11 @@ func offerTokens(ctx context.Context, c *client.Client, _ wish) (found []candida
 		}
 	}
 	return found
+}
+
+func offerLogins(ctx context.Context, c *client.Client, _ wish) []candidate {
+	found, _ := c.Logins(ctx)
+	return candidates(found, func(l wire.Login) candidate { return candidate{id: l.ID, title: l.Token} })
 }
 
 func offerLabels(ctx context.Context, c *client.Client, w wish) (found []candidate) {

@@ -70,6 +70,12 @@ func parseConfig(path string, content []byte) (config, error) {
 	return c, nil
 }
 
+// CheckConfig returns why the configuration of the home's user cannot be used, or nil.
+func CheckConfig(getenv func(string) string) error {
+	_, err := readConfig(getenv)
+	return err
+}
+
 // Listen returns the address to listen on without --listen, and its source: the environment, or else the configuration.
 func (a *Run) Listen() (address, named string, err error) {
 	if address, ok := a.Env[envListen]; ok {
@@ -88,6 +94,15 @@ func (a *Run) Listen() (address, named string, err error) {
 // envListen is the environment variable for the address of `serve`.
 const envListen = "MAESTRO_LISTEN"
 
+// ReadsFile makes a command that reads a file take its --project as that of the file, and leave the current project
+// out.
+func (a *Run) ReadsFile(cmd *cobra.Command, reads func(args []string) bool) {
+	if a.readsFile == nil {
+		a.readsFile = map[*cobra.Command]func([]string) bool{}
+	}
+	a.readsFile[cmd] = reads
+}
+
 // prefer applies the configuration to a user's command, and resolves the names of projects.
 func (a *Run) prefer(cmd *cobra.Command) error {
 	project := cmd.Flags().Lookup("project")
@@ -99,6 +114,9 @@ func (a *Run) prefer(cmd *cobra.Command) error {
 		return &ranError{err}
 	}
 	a.output = c.Output
+	if reads := a.readsFile[cmd]; reads != nil && reads(cmd.Flags().Args()) {
+		return nil
+	}
 	if a.Getenv(wire.EnvProjectID) == "" && c.Project != "" {
 		a.Env[wire.EnvProjectID], a.projectFrom = c.Project, "`maestro project use`"
 	}

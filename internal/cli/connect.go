@@ -10,6 +10,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/service/wire"
@@ -26,16 +27,27 @@ func (a *Run) Connect(ctx context.Context) (*client.Client, error) {
 	if a.client != nil {
 		return a.client, nil
 	}
+	return a.connect(ctx,
+		client.WithMail(func(ids []string) { a.waiting = ids }),
+		client.WithDamage(func(notice string) { a.damage = notice }),
+	)
+}
+
+// connect is Connect for a new client, with more options.
+func (a *Run) connect(ctx context.Context, options ...client.Option) (*client.Client, error) {
 	address, token, err := a.find(ctx)
 	if err != nil {
 		return nil, a.withWaiting(err)
 	}
-	c := client.New(
-		address, token, client.WithVersion(Version()), client.WithTimeout(patience),
-		client.WithMail(func(ids []string) { a.waiting = ids }),
-		client.WithDamage(func(notice string) { a.damage = notice }), client.WithWaiting(a.sayWaiting),
-		client.WithIdentification(),
-	)
+	roots, err := a.withRoots()
+	if err != nil {
+		return nil, err
+	}
+	c := client.New(address, token, append([]client.Option{
+		client.WithVersion(Version()), client.WithTimeout(patience), client.WithWaiting(a.sayWaiting),
+		client.WithIdentification(), client.WithPinned(a.homeCertificate), roots,
+		client.WithTraceParent(a.traceParent()),
+	}, options...)...)
 	if err := a.reach(ctx, c); err != nil {
 		c.Close()
 		return nil, err
@@ -48,6 +60,9 @@ func (a *Run) Connect(ctx context.Context) (*client.Client, error) {
 	a.client = c
 	return c, nil
 }
+
+// traceParent returns the W3C trace context of the process, "" if there is none, or none that is valid.
+func (a *Run) traceParent() string { return events.TraceParent(a.Getenv(wire.EnvTraceParent)) }
 
 // sayWaiting explains a delay.
 func (a *Run) sayWaiting(limit string, after time.Duration) {
@@ -336,7 +351,7 @@ func (a *Run) project(ctx context.Context, named string, tasks ...string) (strin
 	case 0:
 		if a.damage != "" {
 			return "", failure.Usage("There is no project in what can be read of the log").
-				WithNext("stop the server, and run `maestro salvage --to NEWHOME`")
+				WithNext("stop the server, and run `maestro salvage --new-home NEWHOME`")
 		}
 		none := failure.Usage("There is no project yet").WithNext("create one with `maestro project create NAME`")
 		none.Why, none.Err = "a command acts in a project", errNoProject

@@ -90,6 +90,12 @@ type explained struct {
 	details                  map[string]any
 }
 
+// Explain puts an error into words: what is wrong, why, and what to do next; the last two may be empty.
+func Explain(err error) (what, why, next string) {
+	e := explain(err)
+	return e.message, e.why, e.next
+}
+
 func explain(err error) explained {
 	var own *failure.Error
 	var said *client.Error
@@ -159,6 +165,13 @@ func explain(err error) explained {
 			why:     denied.Why,
 			next:    denied.Next,
 		}
+	case errors.As(err, &unreachable) && tlsNext(unreachable) != "":
+		return explained{
+			code:    "NO_CONNECTION",
+			message: "No secure connection to " + unreachable.URL,
+			why:     unreachable.Err.Error(),
+			next:    tlsNext(unreachable),
+		}
 	case errors.As(err, &unreachable) && isTimeout(unreachable.Err):
 		return explained{
 			code:    "NO_CONNECTION",
@@ -190,7 +203,7 @@ func explain(err error) explained {
 		if e.next == wire.InvalidNext {
 			e.next = ""
 		}
-		if said.Status == http.StatusUnauthorized {
+		if e.next == wire.UnauthenticatedNext || e.next == client.UnprovenNext {
 			e.next = "check MAESTRO_TOKEN: its token was revoked, or is another server's"
 		}
 		e.detail("rule", said.Rule)

@@ -207,7 +207,12 @@ func flagNames(cmd *cobra.Command) (names []string) {
 
 // wanted says what a flag accepts.
 func wanted(err *pflag.InvalidValueError) string {
-	switch err.GetFlag().Value.Type() {
+	value := flagValue(err.GetFlag())
+	kind := value.Type()
+	if named, ok := value.(namedValue); ok && kind != "<variable>" && kind != aJSONObject {
+		kind = named.Value.Type()
+	}
+	switch kind {
 	case "duration":
 		return "a duration in hours, minutes or seconds, such as 720h, 10m or 90s"
 	case "int", "int32", "int64":

@@ -8,14 +8,16 @@ var helpGroups = []struct {
 	commands  []string
 }{
 	{"people", "For people:", []string{
-		"inbox", "input", "project", "plan", "task", "queue", "session", "watch", "since", "why", "events", "status",
-		"template", "token",
+		"inbox", "input", "project", "plan", "task", "queue", "session", "watch", "since", "why", "events", "text",
+		"status", "template", "token", "webhook",
 	}},
 	{"agents", "For agents:", []string{
-		"whoami", "commands", "report", "track-file", "worker", "orchestrator", "manifest",
+		"whoami", "commands", "report", "track-file", "worker", "orchestrator", "manifest", "mcp",
 	}},
-	{"log", "The log:", []string{"audit", "backup", "restore", "salvage"}},
-	{"server", "The server:", []string{"serve", "clock", "demo", "bench", "man", "version"}},
+	{"log", "The log:", []string{"audit", "backup", "restore", "import", "salvage"}},
+	{"server", "The server:", []string{
+		"serve", "open", "login", "doctor", "clock", "demo", "bench", "man", "version",
+	}},
 }
 
 // groupCommands sorts the top-level commands into groups.
@@ -32,12 +34,22 @@ func groupCommands(root *cobra.Command) {
 	}
 }
 
-// helpKnown makes the help command fail for an unknown command; cobra would show the help of another one.
-func helpKnown(root *cobra.Command) {
+// helpKnown makes the help command and --help fail for an unknown command; cobra would show the help of another one.
+// It returns where the error of --help is, once the root has run.
+func helpKnown(root *cobra.Command) *error {
+	unknown := new(error)
+	page := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if words := cmd.Flags().Args(); len(words) > 0 && cmd.HasSubCommands() {
+			*unknown = unknownVerb(cmd, words[0])
+			return
+		}
+		page(cmd, args)
+	})
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
 	if err != nil || help.Name() != "help" {
-		return
+		return unknown
 	}
 	help.Example = indented("maestro help task create")
 	show := help.Run
@@ -52,6 +64,7 @@ func helpKnown(root *cobra.Command) {
 		}
 		return err
 	}
+	return unknown
 }
 
 // aliases are alternative names of verbs, known from the shell and gh.

@@ -69,7 +69,7 @@ func (c *inputList) run(ctx context.Context, _ []string) error {
 			string(x.Status),
 			withName(x.SessionID, x.SessionName),
 			waiting,
-			x.Question + Prefixed(" → ", x.Answer),
+			x.Question + whole(x.Blob, x.Redacted) + Prefixed(" → ", x.Answer),
 		}
 	}
 	columns, row = byProject(questions, func(x wire.Input) string { return x.ProjectID }, columns, row)
@@ -116,7 +116,7 @@ func (c *inputGet) run(ctx context.Context, args []string) error {
 		if x.NotNeeded {
 			c.Field("Answer", "not needed: "+whyNotNeeded(x))
 		}
-		c.block("Question", x.Question)
+		c.longBlock("Question", x.Question, whole(x.Blob, x.Redacted))
 		c.block("Options", strings.Join(x.Options, "\n"))
 		c.block("Answer", x.Answer)
 	})

@@ -16,6 +16,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/service/wire"
@@ -65,10 +66,11 @@ func tellOrKeep(
 		return err
 	}
 	waiting, failed := keepCommand(ctx, a, outbox.Entry{
-		Command:    id,
-		Body:       text,
-		Key:        o.Key,
-		OccurredAt: said,
+		Command:     id,
+		Body:        text,
+		Key:         o.Key,
+		OccurredAt:  said,
+		TraceParent: a.traceParent(),
 	})
 	if failed != nil {
 		return notKept(err, failed)
@@ -356,7 +358,9 @@ func knownToServer(ctx context.Context, a *Run, c *client.Client) error {
 
 // deliverKept sends one waiting command. It returns nil once the server has given a final answer.
 func deliverKept(ctx context.Context, a *Run, c *client.Client, e outbox.Entry) error {
-	_, err := c.Do(ctx, e.Command, e.Body, client.Options{Key: e.Key, OccurredAt: e.OccurredAt})
+	_, err := c.Do(ctx, e.Command, e.Body, client.Options{
+		Key: e.Key, OccurredAt: e.OccurredAt, TraceParent: events.TraceParent(e.TraceParent),
+	})
 	var said *client.Error
 	if !errors.As(err, &said) || !forGood(said) {
 		return err

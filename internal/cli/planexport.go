@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
-	"maestro/events"
+	"maestro/internal/failure"
 	"maestro/internal/plan"
 	"maestro/service/wire"
 )
@@ -52,7 +52,7 @@ func (c *planExport) run(ctx context.Context, _ []string) error {
 	}
 	p := plan.Of(&of, tasks)
 	for i := range tasks {
-		if err := c.wholeTexts(ctx, tasks[i].Blobs, &p.Tasks[i]); err != nil {
+		if err := c.wholeTexts(ctx, tasks[i], &p.Tasks[i]); err != nil {
 			return err
 		}
 	}
@@ -68,10 +68,17 @@ func (c *planExport) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// wholeTexts replaces the truncated texts of a task with the full ones.
-func (c *planExport) wholeTexts(ctx context.Context, blobs events.Blobs, t *plan.Task) error {
-	return errors.Join(c.whole(ctx, blobs["description"], &t.Description),
-		c.whole(ctx, blobs["initialPrompt"], &t.InitialPrompt))
+// wholeTexts replaces the truncated texts of a task with the full ones. A plan cannot have a text that was redacted.
+func (c *planExport) wholeTexts(ctx context.Context, of wire.Task, t *plan.Task) error {
+	for _, field := range []struct{ name, flag string }{{"description", "description"}, {"initialPrompt", "prompt"}} {
+		if r, gone := of.Redacted[field.name]; gone {
+			return failure.Usage("The %s of task %s was %s", field.flag, of.ID, Redacted(r)).
+				WithWhy("a plan has whole texts, and this one is gone").
+				WithNext("give the task another one: `maestro task update %s --%s \"…\"`", of.ID, field.flag)
+		}
+	}
+	return errors.Join(c.whole(ctx, of.Blobs["description"], &t.Description),
+		c.whole(ctx, of.Blobs["initialPrompt"], &t.InitialPrompt))
 }
 
 func (c *planExport) whole(ctx context.Context, digest string, text *string) error {

@@ -100,14 +100,16 @@ func (c *projectGet) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	c.Result(p, func() {
-		c.hanging(p.ID+"  ", p.Name)
-		c.Field("Directory", p.WorkingDir)
-		c.Field("Holds", Many(p.Tasks, "task")+", "+Many(p.Sessions, "session"))
-		c.Field("Created", c.When(p.CreatedAt)+" by "+Who(p.CreatedBy))
-		c.block("Description", p.Description)
-	})
+	ShowProject(c.Run, p)
 	return nil
+}
+
+func showProject(a *Run, p wire.Project) {
+	a.hanging(p.ID+"  ", p.Name)
+	a.Field("Directory", p.WorkingDir)
+	a.Field("Holds", Many(p.Tasks, "task")+", "+Many(p.Sessions, "session"))
+	a.Field("Created", a.When(p.CreatedAt)+" by "+Who(p.CreatedBy))
+	a.longBlock("Description", p.Description, wholeField("description", p.Blobs, p.Redacted))
 }
 
 // projectCreate is `maestro project create`.

@@ -161,14 +161,7 @@ func (c *queueList) run(ctx context.Context, _ []string) error {
 	if c.filter.Status == "" {
 		none = "The queue is empty"
 	}
-	columns := []string{"TASK", "STATUS", "SESSION", "TITLE", "NOTE"}
-	listFitted(c.Run, queue.items, none, columns, func(i wire.Item) []string {
-		holder := withName(i.SessionID, i.SessionName)
-		if i.Status == events.ItemQueued { // its last holder does not hold it any more
-			holder = ""
-		}
-		return []string{i.TaskID, string(i.Status), holder, safetext.Clip(i.Title, 40), aboutItem(i)}
-	})
+	showItems(c.Run, queue.items, none)
 	switch {
 	case queue.more == 0:
 	case c.filter.Limit != "":
@@ -178,6 +171,18 @@ func (c *queueList) run(ctx context.Context, _ []string) error {
 			Many(queue.more, "item"))
 	}
 	return nil
+}
+
+// showItems lists the items of a queue.
+func showItems(a *Run, items []wire.Item, none string) {
+	columns := []string{"TASK", "STATUS", "SESSION", "TITLE", "NOTE"}
+	listFitted(a, items, none, columns, func(i wire.Item) []string {
+		holder := withName(i.SessionID, i.SessionName)
+		if i.Status == events.ItemQueued { // its last holder does not hold it any more
+			holder = ""
+		}
+		return []string{i.TaskID, string(i.Status), holder, safetext.Clip(i.Title, 40), aboutItem(i)}
+	})
 }
 
 // aboutItem describes the special properties of an item.

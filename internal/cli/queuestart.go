@@ -170,11 +170,11 @@ func showWork(a *Run, w *wire.Work) {
 	if w == nil {
 		return
 	}
-	a.block("Description", w.Description)
+	a.longBlock("Description", w.Description, wholeField("description", nil, w.Redacted))
 	if len(w.Criteria) > 0 {
 		a.block("Acceptance criteria", listOf(w.Criteria))
 	}
-	a.block("Prompt", w.InitialPrompt)
+	a.longBlock("Prompt", w.InitialPrompt, wholeField("initialPrompt", nil, w.Redacted))
 	a.block("The task was reopened for this reason", w.Reopened)
 	a.block("The task is blocked for this reason", w.Blocked)
 	if w.Blocked != "" {
@@ -214,7 +214,8 @@ func showWork(a *Run, w *wire.Work) {
 		a.Print("  It depends on %s more, whose results are not shown\n", Many(w.ResultsMore, "task"))
 	}
 	if len(w.Cut) > 0 {
-		a.Print("  Only the beginning is shown of: %s\n", strings.Join(w.Cut, ", "))
+		a.Print("  Only the beginning is shown of: %s. `maestro task get %s` says how to read the rest.\n",
+			strings.Join(w.Cut, ", "), w.TaskID)
 	}
 }
 

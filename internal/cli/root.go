@@ -50,6 +50,8 @@ type Run struct {
 	More []Noun
 	// projectFrom names the source of MAESTRO_PROJECT_ID in Env, if it is not the environment.
 	projectFrom string
+	// readsFile reports, for some commands, whether they read a file, whose projects are not those of a server.
+	readsFile map[*cobra.Command]func(args []string) bool
 	// refused counts the kept commands that the server refused in this run.
 	refused int
 	// unknown are the texts on the command line that may name a task, but could not be looked up.
@@ -79,13 +81,16 @@ func Main(
 	}
 	root := a.rootFor(args)
 	root.SetArgs(args)
-	helpKnown(root)
+	unknownHelp := helpKnown(root)
 	completeInBash(root, args)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		completeFlags(a, root)
 	}
 	a.nextFor = a.followable
 	called, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = *unknownHelp
+	}
 	a.fieldNames = called.Annotations
 	var ran *ranError
 	var unknown *unknownVerbError
@@ -209,7 +214,9 @@ func nouns() []Noun {
 		{"since", newSince},
 		{"events", newEvents},
 		{"why", newWhy},
+		{"text", newText},
 		{"token", newToken},
+		{"webhook", newWebhook},
 		{"status", newStatus},
 		{"manifest", newManifest},
 		{"template", newTemplate},
@@ -218,7 +225,10 @@ func nouns() []Noun {
 		{"whoami", newWhoami},
 		{"commands", newCommands},
 		{"track-file", newTrackFile},
+		{"open", newOpen},
+		{"login", newLogin},
 		{"clock", newClock},
+		{"mcp", newMCP},
 		{"demo", newDemo},
 		{"version", newVersion},
 		{"man", newMan},
@@ -241,6 +251,7 @@ Environment:
   MAESTRO_SESSION_ID     the session that runs the command
   MAESTRO_PROJECT_ID     the project, if the command names none
   MAESTRO_MANIFEST_PATH  the session's manifest; else the copy in the home, else the server's
+  MAESTRO_CA             the certificates to trust, in PEM, when the server uses TLS; else the system's
   MAESTRO_HOME           the home; else ~/.maestro
   MAESTRO_LISTEN         where "maestro serve" listens; else what config.json of the home says, else 127.0.0.1:3000
 

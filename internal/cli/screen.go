@@ -14,6 +14,8 @@ import (
 type Screen struct {
 	// Width is its number of columns.
 	Width int
+	// Height is its number of lines, 0 if it is unknown.
+	Height int
 	// Colour says that it supports colours, and that the person wants them.
 	Colour bool
 }
@@ -28,8 +30,8 @@ func (a *Run) onScreen() *Screen {
 	}
 	a.Screen = &Screen{Width: unknownWidth, Colour: a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"}
 	if f, ok := a.Stdout.(interface{ Fd() uintptr }); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			a.Screen.Width = width
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			a.Screen.Width, a.Screen.Height = width, height
 		}
 	}
 	return a.Screen
@@ -46,6 +48,20 @@ func isTerminal(stream any) bool {
 
 // Instant formats milliseconds since 1970.
 func Instant(ms events.Millis) string { return ms.Time().Format("2006-01-02T15:04:05.000Z") }
+
+// HappenedAt formats the time of an event in a list of events: on a terminal in local time without milliseconds, and
+// without the date if that is today's, so that the column is narrow; exactly elsewhere.
+func (a *Run) HappenedAt(ms events.Millis) string {
+	if a.onScreen() == nil {
+		return Instant(ms)
+	}
+	now := a.Wall()
+	at := ms.Time().In(now.Location())
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format(time.TimeOnly)
+	}
+	return at.Format(time.DateTime)
+}
 
 // When formats milliseconds since 1970 as a relative time on a terminal, "5 min ago", and exactly elsewhere.
 func (a *Run) When(ms events.Millis) string {

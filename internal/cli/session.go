@@ -224,6 +224,9 @@ func showSession(a *Run, x wire.Session) {
 		a.Field("Options", "in its manifest: see `maestro manifest show --session "+x.ID+"`")
 	}
 	a.Field("Options", optionsText(x.Options))
+	if x.ManifestRedacted != nil {
+		a.Field("Manifest", Redacted(*x.ManifestRedacted))
+	}
 	a.Field("Variables", strings.Join(variablesOf(x.Env), ", "))
 	a.Field("Skills", strings.Join(x.Skills, ", "))
 	a.Field("Spawned by", withName(x.SpawnedBy, x.Names[x.SpawnedBy]))

@@ -116,9 +116,13 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 		return notRunnable(line[0], err)
 	}
 	c.waiting = nil // its mail is for the command
+	roots, err := c.withRoots()
+	if err != nil {
+		return err
+	}
 	beats := client.New(
 		server.Base(), given.Token, client.WithVersion(Version()), client.WithTimeout(patience),
-		client.WithIdentification(),
+		client.WithIdentification(), client.WithPinned(c.homeCertificate), roots,
 	)
 	defer beats.Close()
 	first, err := beats.Heartbeat(ctx, session)

@@ -167,6 +167,15 @@ func MentionIn(d events.Description, names map[string]string) string {
 	})
 }
 
+// longestHappened bounds what a line of history says of an event, in columns of a terminal: a report has up to a
+// thousand characters, and one of them must not hide the others.
+const longestHappened = 160
+
+// Happened is MentionIn for a line of history: one line, cut if it is long.
+func Happened(d events.Description, names map[string]string) string {
+	return clip(MentionIn(d, names), longestHappened)
+}
+
 // isOtherActor reports whether a text means an actor that is no session: one of those that always exist, or a token. A
 // caller that may not list the tokens means a session.
 func (a *Run) isOtherActor(ctx context.Context, text string) bool {

@@ -90,6 +90,16 @@ var idKinds = map[string]idKind{
 		}
 		return like, err
 	}},
+	"webhookId": {"hook", func(ctx context.Context, c *client.Client, begins string, _ int) ([]candidate, error) {
+		found, err := c.Webhooks(ctx) // there are few
+		var like []candidate
+		for _, x := range found {
+			if strings.HasPrefix(x.ID, begins) {
+				like = append(like, candidate{id: x.ID, title: x.Name})
+			}
+		}
+		return like, err
+	}},
 }
 
 func candidates[T any](found []T, of func(T) candidate) []candidate {

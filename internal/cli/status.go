@@ -29,6 +29,7 @@ func newStatus(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
+	a.WatchFlag(cmd)
 	a.AtFlag(cmd)
 	return Tell(cmd, "status")
 }
@@ -141,7 +142,8 @@ func showSaid(a *Run, heading string, said []wire.TaskSaid, more int) {
 	if len(said) == 0 {
 		return
 	}
-	a.Print("\n%s:\n", heading)
+	a.Print("\n")
+	a.hanging("", heading+":")
 	var rows [][]string
 	for _, t := range said {
 		rows = append(rows, []string{

@@ -209,6 +209,35 @@ func TestRelativeTimesOnTerminalOnly(t *testing.T) {
 	}
 }
 
+// On a terminal, the time of an event has no more than is needed, and a table of 80 columns does not cut it.
+func TestTimesOfEventsFitTheTerminal(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 640e6, time.UTC)
+	var out bytes.Buffer
+	a := &Run{Wall: func() time.Time { return now }, Printer: Printer{Stdout: &out, Screen: &Screen{Width: 80}}}
+	rows := [][]string{}
+	for apart, want := range map[time.Duration]string{
+		-time.Hour:      "11:00:00",
+		-13 * time.Hour: "2026-11-21 23:00:00",
+	} {
+		at := events.Millis(now.Add(apart).UnixMilli())
+		got := a.HappenedAt(at)
+		if got != want {
+			t.Errorf("%s: %s, want %s", apart, got, want)
+		}
+		who := "sess_nk8qzryn9s (a worker with a long name)"
+		rows = append(rows, []string{"12345", got, who, strings.Repeat("word ", 40)})
+		if got := (&Run{Printer: Printer{Stdout: &out}}).HappenedAt(at); got != Instant(at) {
+			t.Errorf("%s in a file: %s", apart, got)
+		}
+	}
+	a.table([]string{"EVENT", "TIME", "WHO", "WHAT"}, rows)
+	for _, want := range []string{" 11:00:00 ", " 2026-11-21 23:00:00 "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the table lacks %s:\n%s", want, out.String())
+		}
+	}
+}
+
 // Without a known terminal width, a sentence is printed in full, and a page of text is cut.
 func TestTextsInPipes(t *testing.T) {
 	sentence, page := strings.Repeat("long ", 50), strings.Repeat("much ", 500)

@@ -72,7 +72,11 @@ func (c *taskEdit) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if digest := t.Blobs["description"]; digest != "" { // the task has only its beginning
+	redacted, gone := t.Redacted["description"]
+	if gone { // what is left can be replaced, and is kept if it stays as it is
+		c.Say("maestro: the description was %s; you edit its beginning\n", Redacted(redacted))
+	}
+	if digest := t.Blobs["description"]; digest != "" && !gone { // the task has only its beginning
 		whole, err := Ask(ctx, c.Run, (*client.Client).Blob, digest)
 		if err != nil {
 			return err

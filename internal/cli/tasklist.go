@@ -152,7 +152,7 @@ func showTask(a *Run, t wire.Task) {
 	a.hanging(t.ID+"  ", t.Title)
 	a.Field("Status", string(t.Status)+whyStatus(t))
 	if reason := t.StatusReason; reason != nil && t.Status == events.TaskInProgress {
-		a.Field("Reopened", safetext.OneLine(reason.Text))
+		a.Field("Reopened", safetext.OneLine(reason.Text)+whole(reason.Blob, reason.Redacted))
 	}
 	for _, said := range t.Says {
 		reason := ""
@@ -177,13 +177,14 @@ func showTask(a *Run, t wire.Task) {
 	a.Field("Model", t.Model)
 	a.Field("Metadata", string(t.Metadata))
 	a.Field("Created", a.When(t.CreatedAt)+" by "+WhoNamed(t.CreatedBy, t.Names))
-	a.block("Description", t.Description)
+	a.longBlock("Description", t.Description, wholeField("description", t.Blobs, t.Redacted))
 	if len(t.AcceptanceCriteria) > 0 {
 		a.block("Acceptance criteria", listOf(t.AcceptanceCriteria))
 	}
-	a.block("Prompt", t.InitialPrompt)
+	a.longBlock("Prompt", t.InitialPrompt, wholeField("initialPrompt", t.Blobs, t.Redacted))
 	if t.Result != nil {
-		a.block("Result, by "+WhoNamed(t.Result.By, t.Names)+" "+a.at(t.Result.At), t.Result.Text)
+		a.longBlock("Result, by "+WhoNamed(t.Result.By, t.Names)+" "+a.at(t.Result.At), t.Result.Text,
+			whole(t.Result.Blob, t.Result.Redacted))
 	}
 }
 
@@ -213,7 +214,7 @@ func statement(said *wire.Statement) string {
 	if said == nil {
 		return ""
 	}
-	return Prefixed(": ", said.Text)
+	return Prefixed(": ", said.Text) + whole(said.Blob, said.Redacted)
 }
 
 // timeline prints entries of a timeline.
@@ -226,7 +227,7 @@ func (a *Run) timeline(entries []wire.Entry) {
 		a.hanging(
 			fmt.Sprintf("  %d  %s  ", e.Sequence, Instant(e.Timestamp)),
 			a.told(withName(Who(e.Source), e.SourceName), entryType(e))+
-				Prefixed(": ", safetext.OneLine(entryWords(e)))+said,
+				Prefixed(": ", safetext.OneLine(entryWords(e)))+whole(e.Blob, e.Redacted)+said,
 		)
 	}
 }

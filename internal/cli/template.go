@@ -42,6 +42,8 @@ func newTemplateList(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
+	a.WatchFlag(cmd)
+	a.AtFlag(cmd)
 	return Tell(cmd, "template:list")
 }
 
@@ -71,12 +73,14 @@ type templateGet struct {
 
 func newTemplateGet(a *Run) *cobra.Command {
 	c := &templateGet{Run: a}
-	return Tell(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "get <templateId>",
 		Short: "Print a template's workflow",
 		Args:  Takes,
 		RunE:  Running(c.run),
-	}, "template:get")
+	}
+	a.AtFlag(cmd)
+	return Tell(cmd, "template:get")
 }
 
 func (c *templateGet) run(ctx context.Context, args []string) error {

@@ -38,6 +38,7 @@ other, one of them has to come first all the same.`,
 	projectFlag(cmd, &c.project)
 	bindQuery(cmd, &c.query)
 	a.ListFlags(cmd)
+	a.WatchFlag(cmd, "task")
 	a.AtFlag(cmd)
 	return Tell(cmd, "task:tree")
 }

@@ -16,9 +16,41 @@ func wholeTree() *cobra.Command {
 		return cmd
 	}
 	return (&Run{More: []Noun{
-		{"audit", func(a *Run) *cobra.Command { return NewAudit(a, verb("replay"), verb("verify")) }},
+		{"audit", func(a *Run) *cobra.Command {
+			return NewAudit(a, verb("replay [<object>] [<file>]"), verb("diff [<object>] [<file>]"), verb("verify"))
+		}},
 		{"serve", func(*Run) *cobra.Command { return verb("serve") }},
 	}}).Root()
+}
+
+// The help of every group refuses an unknown command, and does not show the group's own page.
+func TestHelpOfUnknownCommands(t *testing.T) {
+	var groups []string
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		if cmd.HasSubCommands() {
+			groups = append(groups, cmd.CommandPath())
+		}
+		for _, verb := range cmd.Commands() {
+			look(verb)
+		}
+	}
+	look(wholeTree())
+	if len(groups) < 10 {
+		t.Errorf("there are only the groups %v", groups)
+	}
+	for _, group := range groups {
+		words := strings.Fields(group)[1:]
+		for _, args := range [][]string{{"frobnicate"}, {"frobnicate", "--help"}, {"--help", "frobnicate"}} {
+			got := runHere(t, nil, append(slices.Clone(words), args...)...)
+			if got.code != ExitInvalid || !strings.Contains(got.stderr, "there is no command `"+group+" frobnicate`") {
+				t.Errorf("%s %v: exit code %d, %s%s", group, args, got.code, got.stdout, got.stderr)
+			}
+		}
+		if got := runHere(t, nil, append(slices.Clone(words), "--help")...); got.code != 0 || got.stdout == "" {
+			t.Errorf("%s --help: exit code %d, %s", group, got.code, got.stderr)
+		}
+	}
 }
 
 // A word that people try leads to the command that they mean.

@@ -38,9 +38,9 @@ func newWatch(a *Run) *cobra.Command {
 		Short: "Show events as they happen",
 		Args:  Takes,
 		Long: `Show each event as it happens: its number, its time, who caused it, and what
-happened. It starts with the next event. With --after-event, it first shows the
-events after that one. With -o jsonl, each line holds an event and the new state
-of every object that it changed.
+happened, in short. It starts with the next event. With --after-event, it first
+shows the events after that one. With -o jsonl, each line holds a whole event and
+the new state of every object that it changed.
 
 The command reconnects after a restart of the server, and misses nothing.
 It ends with Ctrl-C.`,
@@ -125,7 +125,7 @@ func follow(
 		return false, &client.ConnectionError{URL: server.Base(), Err: err}
 	})
 	if errors.Is(err, context.Canceled) { // its regular end needs no words
-		return &commandExit{ExitInterrupted}
+		return Interrupted()
 	}
 	return err
 }
@@ -177,13 +177,7 @@ func (c *watch) showFrame(frame wire.LiveFrame) error {
 	if err != nil {
 		return unreadableAnswer(err)
 	}
-	at := Instant(events.Millis(event.Time.UnixMilli()))
-	if c.onScreen() != nil {
-		at = event.Time.Local().Format(time.TimeOnly)
-	}
-	// one line for each event: a text with line breaks must not look like other events
-	what := c.told(WhoNamed(event.Source, c.names), MentionIn(event.Data.Describe(), c.names))
-	c.hanging(strconv.FormatUint(frame.Seq, 10)+"  "+at+"  ", what)
+	c.EventLine(frame.Seq, c.HappenedAt(events.Millis(event.Time.UnixMilli())), event, c.names, frame.Redacted)
 	return c.broken
 }
 

@@ -139,7 +139,25 @@ func (w *listWatch) show() error {
 		before = "\n"
 	}
 	w.last, w.shown = text, true
-	w.write([]byte(before + list.String()))
+	w.write([]byte(before + screen.cut(list.String(), strings.Count(notes.String(), "\n"))))
 	_, _ = w.Stderr.Write(notes.Bytes())
 	return w.broken
+}
+
+// cut shortens a list that is longer than the terminal, which would scroll, and says how many lines it leaves out.
+// below is how many lines follow it.
+func (s *Screen) cut(list string, below int) string {
+	if s == nil || s.Height <= 0 {
+		return list
+	}
+	lines := strings.SplitAfter(list, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	most := max(s.Height-2-below, 1) // the last line of the terminal has the cursor
+	if len(lines) <= most+1 {
+		return list
+	}
+	return strings.Join(lines[:most], "") + Many(len(lines)-most, "more line") +
+		": narrow the list, or make the terminal higher\n"
 }

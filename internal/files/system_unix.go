@@ -97,6 +97,9 @@ func SameFileSystem(a, b fs.FileInfo) bool {
 	return !ok || !too || one.Dev == other.Dev
 }
 
+// mayCreate returns why this user may not create files in a directory; the disk may be read-only.
+func mayCreate(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
+
 // allowed reports whether this user may access what a path leads to.
 func allowed(path string, read, write, enter bool) bool {
 	mode := uint32(unix.F_OK)

@@ -23,7 +23,7 @@ type Kept struct {
 	found []Loss
 }
 
-// keptFile is a file whose content does not change while the server runs, or a list that the server writes.
+// keptFile is a file whose content does not change while the server runs, or one that the server itself rewrites.
 type keptFile struct {
 	*noted
 	// long says that the file is read only if its size or time has changed.
@@ -45,12 +45,12 @@ type Loss struct {
 
 func (l Loss) String() string { return l.Path + " " + l.What }
 
-// Keep records the home's files in their present state. It omits what is missing or cannot be read. Of the server's
-// lists it keeps what the server last loaded or wrote.
+// Keep records the home's files in their present state. It omits what is missing or cannot be read. Of those
+// that the server rewrites it keeps what the server last loaded or wrote.
 func (l *Lock) Keep() *Kept {
 	k := &Kept{lock: l}
 	for _, name := range []string{
-		serverKeyFile, adminTokenFile, versionFile, keyMarkFile, serverFile, restoredFile, earlierFile,
+		serverKeyFile, adminTokenFile, versionFile, keyMarkFile, restoredFile, earlierFile,
 	} {
 		if content, err := l.read(name, maxKept); err == nil {
 			file := &noted{home: l.Home, name: name}
@@ -58,7 +58,7 @@ func (l *Lock) Keep() *Kept {
 			k.files = append(k.files, &keptFile{file, name == restoredFile || name == earlierFile})
 		}
 	}
-	k.files = append(k.files, &keptFile{l.uses, true}, &keptFile{l.beats, true})
+	k.files = append(k.files, &keptFile{l.server, false}, &keptFile{l.uses, true}, &keptFile{l.beats, true})
 	return k
 }
 

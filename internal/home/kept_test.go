@@ -222,6 +222,43 @@ func TestNotesAndListsAreKept(t *testing.T) {
 	}
 }
 
+// A server announces another certificate while it runs: that is kept, and not the earlier one, even if it could not be
+// written.
+func TestLaterAnnouncementIsKept(t *testing.T) {
+	lock, _ := served(t)
+	kept := lock.Keep()
+	path := filepath.Join(lock.Dir(), serverFile)
+	later := Server{Address: "https://127.0.0.1:1", PID: 1, Certificate: "later"}
+	if err := lock.Announce(later); err != nil {
+		t.Fatal(err)
+	}
+	if news := kept.Look(); len(news) != 0 {
+		t.Errorf("what the server itself wrote: %+v", news)
+	}
+	if err := os.WriteFile(path, []byte("other\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if news := kept.Look(); len(news) != 1 || !news[0].Restored {
+		t.Errorf("what somebody else wrote: %+v", news)
+	}
+	if server, err := lock.Server(); err != nil || server != later {
+		t.Errorf("it names %+v, %v", server, err)
+	}
+	later.Certificate = "latest"
+	if err := errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "full"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Announce(later); err == nil {
+		t.Fatal("it is written over a directory")
+	}
+	if news := kept.Look(); len(news) != 1 || !news[0].Restored {
+		t.Errorf("after a write that failed: %+v", news)
+	}
+	if server, err := lock.Server(); err != nil || server != later {
+		t.Errorf("it names %+v, %v", server, err)
+	}
+}
+
 // A lost list is not restarted with the next line. An empty list has no file, and the missing file is not reported.
 func TestLostListsAreNotRestarted(t *testing.T) {
 	lock, _ := served(t)

@@ -28,7 +28,8 @@ func (e *KindError) Error() string {
 // Next says what to do.
 func (e *KindError) Next() string {
 	if e.Log {
-		return "`maestro salvage --to NEWHOME` makes a new home from the backups; or move it away, and restore one"
+		return "`maestro salvage --new-home NEWHOME` makes a new home from the backups; or move it away, and " +
+			"restore one"
 	}
 	return "move it away and start again"
 }
@@ -51,6 +52,7 @@ var kinds = []struct{ name, want string }{
 	{listenedFile, plainFile},
 	{usesFile, plainFile},
 	{beatsFile, plainFile},
+	{webhooksFile, plainFile},
 	{restoredFile, plainFile},
 	{earlierFile, plainFile},
 	{storeDir, directory},

@@ -22,7 +22,7 @@ type Lock struct {
 	// fresh says that the home held nothing but its lock file.
 	fresh bool
 
-	uses, beats *noted
+	uses, beats, webhooks, server *noted
 }
 
 // HeldError says who holds the home. Match it with errors.As.
@@ -82,12 +82,14 @@ func (h *Home) Lock() (*Lock, error) {
 		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, reason(err)), f.Close(), held.Close())
 	}
 	return &Lock{
-		Home:  h,
-		file:  f,
-		held:  held,
-		fresh: h.onlyLocked(),
-		uses:  &noted{home: h, name: usesFile},
-		beats: &noted{home: h, name: beatsFile},
+		Home:     h,
+		file:     f,
+		held:     held,
+		fresh:    h.onlyLocked(),
+		uses:     &noted{home: h, name: usesFile},
+		beats:    &noted{home: h, name: beatsFile},
+		webhooks: &noted{home: h, name: webhooksFile},
+		server:   &noted{home: h, name: serverFile},
 	}, nil
 }
 
@@ -219,8 +221,8 @@ func (l *Lock) Release() error {
 
 // begun are the names that a starting server creates in a home.
 var begun = []string{
-	versionFile, adminTokenFile, serverKeyFile, serverFile, listenedFile, usesFile, beatsFile, toldFile, headFile,
-	storeDir, snapshotsDir,
+	versionFile, adminTokenFile, serverKeyFile, serverFile, listenedFile, usesFile, beatsFile, webhooksFile,
+	toldFile, headFile, storeDir, snapshotsDir,
 }
 
 // Abandon releases the home after a failed start. If the home was empty before, it removes what the start created,

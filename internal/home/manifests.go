@@ -39,6 +39,15 @@ func (h *Home) PlaceManifest(session string, content []byte) error {
 	return nil
 }
 
+// RemoveManifest removes a session's manifest. It is no error if there is none.
+func (h *Home) RemoveManifest(session string) error {
+	err := h.root.Remove(path.Join(sessionsDir, session, manifestFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove a manifest: %w", err)
+	}
+	return nil
+}
+
 // makeSessionDir makes the directory of a session, and returns its name below the home.
 func (h *Home) makeSessionDir(session string) (dir string, err error) {
 	dir = path.Join(sessionsDir, session)

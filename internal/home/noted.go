@@ -11,7 +11,7 @@ import (
 	"maestro/internal/files"
 )
 
-// noted is a list that the home's server writes from time to time, such as the uses of tokens, with its expected
+// noted is a file that the home's server writes from time to time, such as the uses of tokens, with its expected
 // content. It is safe for concurrent use.
 type noted struct {
 	home *Home
@@ -54,6 +54,13 @@ func (n *noted) write(content []byte) (err error) {
 		n.holds(content)
 	}
 	return err
+}
+
+// expect says what the file must hold, though it does not.
+func (n *noted) expect(content []byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.known, n.content, n.info = true, content, nil
 }
 
 // replace rewrites the content. It first renames what is in its place.

@@ -20,6 +20,8 @@ type Server struct {
 	// Address is its URL, "http://127.0.0.1:3000".
 	Address string `json:"address"`
 	PID     int    `json:"pid"`
+	// Certificate is the SHA-256 of the server's TLS certificate, in hexadecimal; "" without TLS.
+	Certificate string `json:"certificate,omitempty"`
 }
 
 // Server reads where the home's server listens, or listened before it was killed: see [Home.Running]. It fails with
@@ -39,17 +41,23 @@ func (h *Home) Server() (Server, error) {
 	return server, nil
 }
 
-// Announce records where the server listens, until Withdraw.
+// Announce records where the server listens, until Withdraw. A running server keeps what was announced last; also what
+// could not be written: see [Kept.Look].
 func (l *Lock) Announce(server Server) error {
 	content, err := json.Marshal(server)
 	if err != nil {
 		return fmt.Errorf("announce the server: %w", err)
 	}
-	return l.write(serverFile, append(content, '\n'))
+	content = append(content, '\n')
+	if err := l.server.save(content); err != nil {
+		l.server.expect(content)
+		return err
+	}
+	return nil
 }
 
 // Withdraw removes the announcement.
-func (l *Lock) Withdraw() error { return l.remove(serverFile) }
+func (l *Lock) Withdraw() error { return l.server.save(nil) }
 
 // Listening returns where the home's server listens now. running says that a server holds the home: while it starts or
 // stops, err is fs.ErrNotExist.

@@ -43,6 +43,9 @@ type fields struct {
 	Allowed      *[]string `json:"allowedCommands"`
 	Force        bool      `json:"force"`
 	Reason       string    `json:"reason"`
+	Generation   int       `json:"generation"`
+	Address      string    `json:"address"`
+	LoginUntil   int64     `json:"loginUntil"`
 	Create       bool      `json:"create"`
 	Recursive    bool      `json:"recursive"`
 	Failed       bool      `json:"failed"`
@@ -71,6 +74,16 @@ type fields struct {
 	Lease        int64     `json:"lease"`
 	Manifest     *string   `json:"manifestDigest"`
 	TemplateID   string    `json:"templateId"`
+	WebhookID    string    `json:"webhookId"`
+	URL          *string   `json:"url"`
+	Types        *[]string `json:"types"`
+	NewSecret    bool      `json:"newSecret"`
+	Skip         bool      `json:"skip"`
+	Why          string    `json:"why"`
+	Failures     int       `json:"failures"`
+	FailingFor   int64     `json:"failingFor"`
+	Patience     int64     `json:"patience"`
+	Problem      string    `json:"problem"`
 	Content      *string   `json:"content"`
 }
 
@@ -141,7 +154,8 @@ func (a *asked) no(code string) fact {
 func (a *asked) project() string {
 	noun, verb, _ := strings.Cut(a.ID, ":")
 	switch {
-	case a.ID == "project:create", noun == "token" && a.f.SessionID == "", noun == "template":
+	case a.ID == "project:create", noun == "token" && a.f.SessionID == "", noun == "template", noun == "audit",
+		noun == "webhook":
 		return ""
 	case noun == "project":
 		return a.f.ProjectID

@@ -18,6 +18,9 @@ func (j *Judge) Clone() *Judge {
 	c.questions = copied(j.questions, func(*question) {})
 	c.tokens = copied(j.tokens, func(*token) {}) // the creator of a token is kept as it was then
 	c.templates = copied(j.templates, func(*template) {})
+	c.origins = copied(j.origins, func(o *tokenOrigins) { o.addresses = slices.Clone(o.addresses) })
+	c.redacted = maps.Clone(j.redacted)
+	c.webhooks = copied(j.webhooks, func(*webhook) {})
 	moved := map[*item]*item{}
 	c.queues = copied(j.queues, func(q *queue) { q.move(moved) })
 	for _, s := range c.sessions {
@@ -78,6 +81,7 @@ func (o order) clone() order {
 		sessions:  slices.Clip(o.sessions),
 		questions: slices.Clip(o.questions),
 		templates: slices.Clip(o.templates),
+		webhooks:  slices.Clip(o.webhooks),
 		queues:    slices.Clip(o.queues),
 	}
 }

@@ -93,7 +93,9 @@ var codesOf = map[string][]string{
 	ruleTimeout:     {codeRule},
 	ruleQuestion:    {codeConflict, codeInvalid, codeRule},
 	ruleToken:       {codeInvalid, codeConflict, codeRule},
+	ruleText:        {codeInvalid, codeRule},
 	ruleTemplate:    {codeInvalid, codeRule},
+	ruleWebhook:     {codeInvalid, codeRule},
 }
 
 // Ask returns the required result of a command on the lines that the Judge has seen. It changes nothing.

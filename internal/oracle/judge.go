@@ -2,6 +2,8 @@ package oracle
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -43,8 +45,9 @@ type Judge struct {
 	verdict Verdict
 	// judging says that every event so far is known, so that rules that need the state can be applied.
 	judging bool
-	// broken is why no further line can be read.
+	// broken is why no further line can be read, ended says that the last one was.
 	broken error
+	ended  bool
 
 	// roots holds, for each event id, where its chain of causes began.
 	roots    map[string]string
@@ -59,15 +62,19 @@ type Judge struct {
 	questions map[string]*question
 	tokens    map[string]*token
 	templates map[string]*template
-	order     order
+	origins   map[string]*tokenOrigins
+	// redacted are the digests of the texts that were removed.
+	redacted map[string]bool
+	order    order
+	webhooks map[string]*webhook
 	// former are the sessions that held items that were removed since: they may continue to report on the tasks.
 	former map[formerItem][]string
 }
 
 // order holds the ids of everything that ever existed, in order of creation.
 type order struct {
-	projects, tasks, sessions, questions, templates []string
-	queues                                          []queueKey
+	projects, tasks, sessions, questions, templates, webhooks []string
+	queues                                                    []queueKey
 	// siblings are all tasks of each project; those below the same parent are in sibling order.
 	siblings map[string][]string
 }
@@ -86,6 +93,9 @@ func New() *Judge {
 		questions: map[string]*question{},
 		tokens:    map[string]*token{},
 		templates: map[string]*template{},
+		origins:   map[string]*tokenOrigins{},
+		redacted:  map[string]bool{},
+		webhooks:  map[string]*webhook{},
 		former:    map[formerItem][]string{},
 	}
 }
@@ -113,7 +123,16 @@ func (j *Judge) Line(text []byte) error {
 	if j.broken != nil {
 		return j.broken
 	}
-	if err := j.line(text); err != nil {
+	err := errors.New("it follows the end of the log")
+	if isEnd := bytes.HasPrefix(text, []byte(endStart)); isEnd && !j.ended {
+		if err = j.end(text); err == nil {
+			j.ended = true
+			return nil
+		}
+	} else if !j.ended {
+		err = j.line(text)
+	}
+	if err != nil {
 		j.broken = fmt.Errorf("line %d: %w", j.verdict.Events+1, err)
 		return j.broken
 	}
@@ -181,6 +200,7 @@ func (j *Judge) event(l line, e *event) {
 	c.causes()
 	c.permitted(what)
 	c.limits(e.Data)
+	c.textsStay(e.Data)
 	what.judge(c)
 	what.fold(c)
 	c.heard(what)

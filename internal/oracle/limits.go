@@ -35,6 +35,7 @@ var maxEntries = map[string]int{
 	"agentIds":           1000,
 	"skills":             1000,
 	"labels":             1000,
+	"types":              1000,
 	"taskIds":            1000,
 	"projectIds":         1000,
 	"options":            20,

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"maestro/internal/syntax"
 )
@@ -63,6 +64,9 @@ func readLine(text []byte) (line, error) {
 	if len(bytes.TrimSpace(text[decoder.InputOffset():])) > 0 {
 		return line{}, errors.New("it is not a line of an export: something follows the object")
 	}
+	if err := repeats(text); err != nil {
+		return line{}, err
+	}
 	bodies := 0
 	for _, there := range []bool{l.Event != nil, l.Raw != nil, l.BodyHash != nil} {
 		if there {
@@ -75,6 +79,66 @@ func readLine(text []byte) (line, error) {
 		)
 	}
 	return l, nil
+}
+
+// endLine is the last line of an export, which says where the log ended.
+type endLine struct {
+	End *struct {
+		Sequence uint64 `json:"sequence"`
+		Hash     *hash  `json:"hash"`
+	} `json:"end"`
+	Texts *int `json:"texts"`
+}
+
+const endStart = `{"end":`
+
+// end judges the last line of an export.
+func (j *Judge) end(text []byte) error {
+	var last endLine
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&last); err != nil {
+		return fmt.Errorf("it is not the end of an export: %w", syntax.Plain(err))
+	}
+	if len(bytes.TrimSpace(text[decoder.InputOffset():])) > 0 {
+		return errors.New("it is not the end of an export: something follows the object")
+	}
+	if err := repeats(text); err != nil {
+		return err
+	}
+	if last.End == nil || last.End.Hash == nil {
+		return errors.New("it is not the end of an export: it needs the sequence and the hash of the last event")
+	}
+	if last.End.Sequence != j.chain.sequence || *last.End.Hash != j.chain.hash {
+		j.fault(j.chain.sequence, ruleChain, "the last line says that the log ended at event %d with hash %s, but "+
+			"the last event here is %d with hash %s", last.End.Sequence, last.End.Hash, j.chain.sequence, j.chain.hash)
+	}
+	return nil
+}
+
+// repeats refuses a line that has a member twice: one reader takes the first, another the last.
+func repeats(text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if _, err := decoder.Token(); err != nil { // the brace
+		return err
+	}
+	seen := map[string]bool{}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		member, _ := name.(string)
+		if member = strings.ToLower(member); seen[member] {
+			return fmt.Errorf("it is not a line of an export: it has %q twice", member)
+		}
+		seen[member] = true
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // chain is the state of the hash chain.

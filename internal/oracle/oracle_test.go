@@ -33,6 +33,7 @@ func TestGoodStory(t *testing.T) {
 	endsStory(s)
 	tokensStory(s)
 	templatesStory(s)
+	webhooksStory(s)
 	noFault(t, s)
 
 	told := map[string]bool{}
@@ -279,8 +280,29 @@ func tokensStory(s *story) {
 	s.add(admin, "token.revoked", `{"name":"eve","generation":1}`)
 	s.add(admin, "token.revoked", `{"name":"eve","generation":1,"children":["ci"]}`)
 	s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":2}`)
+	s.add(system, "token.used", `{"name":"admin","address":"192.0.2.1"}`)
+	s.add(system, "token.used", `{"name":"eve","generation":2,"address":"192.0.2.1"}`)
+	s.add(system, "token.used", fmt.Sprintf(`{"name":"eve","generation":2,"address":"127.0.0.1","loginUntil":%d}`,
+		int64(4e12)))
+	s.add(admin, "text.redacted", `{"text":"sha256-`+strings.Repeat("a", 64)+`","reason":"it held a password"}`)
 	s.add("/users/eve", "token.revoked", `{"sessionId":"work","generation":2}`, with("partitionkey", "p1"))
 	s.add("/users/eve", "task.created", `{"taskId":"last","title":"Last","priority":"low"}`)
+}
+
+// webhooksStory: one fails, is parked, moves and is resumed; another is deleted.
+func webhooksStory(s *story) {
+	s.add(admin, "webhook.created", `{"webhookId":"hook","name":"Chat","url":"https://example.org:8443/in?to=all",`+
+		`"projectId":"p1","types":["task","session.lost"],"generation":1}`)
+	s.add(admin, "webhook.created", `{"webhookId":"spare","url":"http://10.0.0.1/","generation":1}`)
+	s.wait(time.Hour)
+	s.add(system, "webhook.parked", `{"webhookId":"hook","why":"failing","failures":5,"failingFor":3600000,`+
+		`"patience":3600000,"problem":"it answered 500"}`)
+	s.add(admin, "webhook.updated", `{"webhookId":"hook","url":"https://example.org/moved","types":[],"generation":2}`)
+	s.add(admin, "webhook.resumed", `{"webhookId":"hook"}`)
+	s.add(admin, "webhook.resumed", `{"webhookId":"hook","skipped":true}`)
+	s.add(system, "webhook.parked", `{"webhookId":"hook","why":"gone","failures":1}`)
+	s.add(system, "webhook.parked", `{"webhookId":"spare","why":"position unknown"}`)
+	s.add("/users/eve", "webhook.deleted", `{"webhookId":"spare"}`)
 }
 
 // templatesStory: one is created and deleted; a built-in one is changed and reset, more than once.
@@ -359,6 +381,8 @@ func TestUnreadableLines(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON":          `{`,
 		"unknown member":   `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{},"more":1}`,
+		"member twice":     `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{},"event":{}}`,
+		"member as TWICE":  `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{},"EVENT":{}}`,
 		"no body":          `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `"}`,
 		"no hash":          `{"sequence":1,"event":{}}`,
 		"short hash":       `{"sequence":1,"hash":"00","event":{}}`,

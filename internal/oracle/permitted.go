@@ -125,7 +125,14 @@ func (c *trial) projectLives(what fact) {
 		*templateCreated,
 		*templateUpdated,
 		*templateReset,
-		*templateDeleted:
+		*templateDeleted,
+		*tokenUsed,
+		*textRedacted,
+		*webhookCreated,
+		*webhookUpdated,
+		*webhookDeleted,
+		*webhookParked,
+		*webhookResumed:
 		return
 	case *sessionReported:
 		if f.Late {

@@ -37,7 +37,9 @@ func plants() []plant {
 		statusPlants(),
 		reportPlants(), linePlants(), itemPlants(), returnPlants(), deadlinePlants(), questionPlants(), messagePlants(),
 		tokenPlants(),
-		childPlants(), noticePlants(), templatePlants(), limitPlants())
+		usePlants(),
+		textPlants(),
+		childPlants(), noticePlants(), templatePlants(), webhookPlants(), limitPlants())
 }
 
 func TestPlants(t *testing.T) {

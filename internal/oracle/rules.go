@@ -58,12 +58,15 @@ const (
 	ruleMoved   = "queue-change"
 	ruleRequeue = "queue-requeue" // quarantined, failed, skipped or reopened items are requeued
 
-	// Deadlines, questions, tokens, templates.
+	// Deadlines, questions, tokens, templates, webhooks.
 	ruleLease    = "lease"    // a session is lost when its lease is over, and recovers only from that
 	ruleTimeout  = "timeout"  // a session times out at the deadline of its spawn
 	ruleQuestion = "question" // a question is opened, answered and delivered once, in this order
 	ruleToken    = "token"    // names, kinds and generations of tokens
+	ruleText     = "text"     // a long text is removed once, with a reason, and not named again
 	ruleTemplate = "template" // names, roles and contents of templates; built-in ones stay
+	// webhooks have an address without a password, and are parked only after they failed for as long as allowed
+	ruleWebhook = "webhook"
 )
 
 var rules = []string{
@@ -72,7 +75,7 @@ var rules = []string{
 	ruleExists, ruleProject, ruleTask, rulePlanID, ruleSession, ruleManifest, ruleSpawn, ruleWork, ruleLimit,
 	ruleStatus, ruleFinish, ruleStatusOwner, ruleReportTasks, ruleNotice, ruleReport, ruleLate, ruleNote,
 	ruleQueue, ruleHolder, rulePull, ruleOrder, rulePassed, ruleAttempt, ruleReturn, ruleMoved, ruleRequeue,
-	ruleLease, ruleTimeout, ruleQuestion, ruleToken, ruleTemplate,
+	ruleLease, ruleTimeout, ruleQuestion, ruleToken, ruleText, ruleTemplate, ruleWebhook,
 }
 
 // Rules lists the names of all rules, in the order of their explanation in this package.

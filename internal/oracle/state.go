@@ -18,6 +18,7 @@ type State struct {
 	Questions []Question
 	Tokens    []Token
 	Templates []Template
+	Webhooks  []Webhook
 	// At is the time of the newest event, in milliseconds since 1970.
 	At int64
 }
@@ -95,6 +96,17 @@ type Template struct {
 	Deleted                 bool
 }
 
+// Webhook is a webhook. Parked is why it sends nothing; "" while it sends. After is the sequence of the event after
+// which it gets events. Started is when it began to send, in milliseconds since 1970.
+type Webhook struct {
+	ID, Name, URL, Project, Parked string
+	Types                          []string
+	Generation                     int
+	After                          uint64
+	Started                        int64
+	Deleted                        bool
+}
+
 // State returns the state after the last line.
 func (j *Judge) State() *State {
 	s := &State{At: j.lastTime.UnixMilli(), Siblings: maps.Clone(j.order.siblings)}
@@ -142,6 +154,21 @@ func (j *Judge) State() *State {
 			Content: t.content,
 			Version: t.version,
 			Deleted: t.deleted,
+		})
+	}
+	for _, id := range j.order.webhooks {
+		w := j.webhooks[id]
+		s.Webhooks = append(s.Webhooks, Webhook{
+			ID:         id,
+			Name:       w.name,
+			URL:        w.url,
+			Project:    w.project,
+			Parked:     w.parked,
+			Types:      w.types,
+			Generation: w.generation,
+			After:      w.after,
+			Started:    w.started,
+			Deleted:    w.deleted,
 		})
 	}
 	return s

@@ -94,7 +94,7 @@ func (s *story) add(source, short, data string, options ...option) *story {
 		"rules": s.rules, "authn": "token",
 		"data": json.RawMessage(data),
 	}
-	if strings.HasPrefix(short, "token.") || strings.HasPrefix(short, "template.") {
+	if noun, _, _ := strings.Cut(short, "."); slices.Contains([]string{"token", "template", "text", "webhook"}, noun) {
 		delete(e, "partitionkey")
 	}
 	if parts := strings.Split(source, "/"); len(parts) == 5 && s.births[parts[4]] != "" {
@@ -217,7 +217,7 @@ func (s *story) subject(short, data string) string {
 	}
 	member := map[string]string{
 		"project": "projectId", "task": "taskId", "session": "sessionId", "queue": "queue",
-		"input": "inputId", "token": "name", "template": "templateId",
+		"input": "inputId", "token": "name", "template": "templateId", "text": "text", "webhook": "webhookId",
 	}[kind]
 	if fields[member] == nil && kind == "token" {
 		kind, member = "session", "sessionId"

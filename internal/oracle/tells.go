@@ -60,6 +60,8 @@ func (f *sessionReported) made() string { return f.InputID }
 
 func (f *templateCreated) made() string { return f.TemplateID }
 
+func (f *webhookCreated) made() string { return f.WebhookID }
+
 // members returns a payload's non-empty members, with lists of commands and names sorted.
 func members(what fact) map[string]any {
 	text, err := json.Marshal(what)
@@ -139,6 +141,10 @@ func (a *asked) cause() string {
 	case "queue:return", "queue:quarantine":
 		if i := a.itemOf(f.Queue, f.TaskID); i != nil && a.sessions[i.holder] != nil {
 			return a.sessions[i.holder].gone
+		}
+	case "webhook:park":
+		if w := a.webhooks[f.WebhookID]; w != nil {
+			return w.began
 		}
 	case "input:answer":
 		return a.questions[f.InputID].asked

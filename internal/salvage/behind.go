@@ -76,6 +76,10 @@ func (s *salvage) writeBehind(out *bufio.Writer, head events.Head) error {
 			before = events.Head{Sequence: sequence, Hash: hash}
 		}
 		if event, err := events.Decode(m.Body); err == nil {
+			if r, ok := event.Data.(*events.TextRedacted); ok {
+				s.redact(r.Text)
+				named[r.Text] = true
+			}
 			for _, d := range events.Digests(event.Data) {
 				if !named[d.Digest] {
 					named[d.Digest] = true

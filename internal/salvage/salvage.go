@@ -166,8 +166,10 @@ type salvage struct {
 	passedOver bool
 
 	named []engine.NamedText // by events after the gap
-	kept  map[string]bool    // long texts in the new home
-	why   map[string]string  // the store's errors for the others
+	// redacted are the texts that events after the gap say were redacted.
+	redacted map[string]bool
+	kept     map[string]bool   // long texts in the new home
+	why      map[string]string // the store's errors for the others
 }
 
 func (s *salvage) openStore() error {
@@ -313,7 +315,7 @@ func (s *salvage) noteVersion(h *home.Home) error {
 		newer = event
 	}
 	r.Install = cmp.Or(r.Install, "install the version that wrote it, or a newer one")
-	serve, again := ", and start its server with MAESTRO_HOME="+r.To, ", and run its salvage, with another --to"
+	serve, again := ", and start its server with MAESTRO_HOME="+r.To, ", and run its salvage, with another --new-home"
 	switch {
 	case s.unknown != nil:
 		r.Newer = "this version cannot read the rest of the log: " + s.unknown.Error()

@@ -224,10 +224,15 @@ func (c *content) lines(ctx context.Context, in *bufio.Reader, chain *chainReade
 // blobs calls found for every wanted long text in the file.
 func (f file) blobs(ctx context.Context, wanted func(digest string) bool, found func(content []byte) error) error {
 	return f.with(ctx, func(in *bufio.Reader) error {
-		if exported, err := isExport(in); exported || err != nil {
-			return err // an export has none
+		exported, err := isExport(in)
+		switch {
+		case err != nil:
+			return err
+		case exported:
+			_, err = export.Texts(in, wanted, found)
+			return err
 		}
-		_, err := bus.ReadBackup(in, bus.BackupVisitor{Blob: func(digest string, content []byte) error {
+		_, err = bus.ReadBackup(in, bus.BackupVisitor{Blob: func(digest string, content []byte) error {
 			if !wanted(digest) {
 				return nil
 			}

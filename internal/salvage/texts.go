@@ -2,18 +2,22 @@ package salvage
 
 import (
 	"errors"
+	"slices"
 
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
 )
 
-// texts copies every readable long text, and takes those that the events name and the store lost from the files.
+// texts copies every readable long text that was not redacted, and takes those that the events name and the store lost
+// from the files.
 func (s *salvage) texts(b *bus.Builder) error {
 	if err := s.ownTexts(b); err != nil {
 		return err
 	}
-	named := append(s.verifier.Texts(), s.named...)
+	named := slices.DeleteFunc(slices.Concat(s.verifier.Texts(), s.named), func(text engine.NamedText) bool {
+		return s.redacted[text.Digest]
+	})
 	missing := map[string]bool{}
 	for _, text := range named {
 		if !s.kept[text.Digest] {
@@ -60,6 +64,14 @@ func (s *salvage) texts(b *bus.Builder) error {
 	return nil
 }
 
+// redact notes that an event after a gap says that a text was redacted.
+func (s *salvage) redact(digest string) {
+	if s.redacted == nil {
+		s.redacted = map[string]bool{}
+	}
+	s.redacted[digest] = true
+}
+
 // noteUnnamed reports that there are texts without an event, when events at the end may be lost.
 func (s *salvage) noteUnnamed(named []engine.NamedText) {
 	if !s.report.EndUnknown {
@@ -87,6 +99,9 @@ func (s *salvage) ownTexts(b *bus.Builder) error {
 		return err
 	}
 	for _, digest := range digests {
+		if s.verifier.Redacted(digest) || s.redacted[digest] {
+			continue // a copy that was set aside may hold it
+		}
 		content, err := s.store.Blob(s.ctx, digest)
 		if err != nil {
 			if s.ctx.Err() != nil {

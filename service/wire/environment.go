@@ -27,7 +27,12 @@ const (
 	EnvServerURL    = "MAESTRO_SERVER_URL"
 	EnvStrategy     = "MAESTRO_STRATEGY"
 	EnvManifestPath = "MAESTRO_MANIFEST_PATH"
+	// EnvTraceParent has the W3C trace context of a process. It is not one of ours.
+	EnvTraceParent = "TRACEPARENT"
 )
+
+// EnvCA names a PEM file with the certificates that a client trusts, in place of the system's.
+const EnvCA = "MAESTRO_CA"
 
 // SessionEnvironment returns these variables in the order in which they are printed.
 func SessionEnvironment() []string {

@@ -12,6 +12,8 @@ const (
 	HeaderClient = "Maestro-Client"
 	// HeaderTraceParent has a W3C trace context.
 	HeaderTraceParent = "Traceparent"
+	// HeaderRequestID has the id of a request in the server's log. The answer has it too.
+	HeaderRequestID = "X-Request-Id"
 )
 
 // Response headers, each in its canonical form.

@@ -62,9 +62,11 @@ type LivePart struct {
 // LiveFrame is an event with the views that it changed. The event is absent if it belongs to a project that the caller
 // may not see.
 type LiveFrame struct {
-	Seq     uint64          `json:"seq"`
-	Event   json.RawMessage `json:"event,omitempty"`
-	Changes []LiveView      `json:"changes"`
+	Seq   uint64          `json:"seq"`
+	Event json.RawMessage `json:"event,omitempty"`
+	// Redacted are the long texts of the event that were removed for good since. Absent if there are none.
+	Redacted []RedactedText `json:"redacted,omitempty"`
+	Changes  []LiveView     `json:"changes"`
 }
 
 // LivePoint says up to which sequence the reader has all views.

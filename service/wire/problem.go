@@ -27,6 +27,7 @@ const (
 	CodeOrigin          = "ORIGIN_NOT_ALLOWED" // a page of another origin
 	CodeTimeout         = "TIMEOUT"            // the server did not finish in time
 	CodeUnavailable     = "UNAVAILABLE"        // the server cannot do it now
+	CodeRedacted        = "TEXT_REDACTED"      // the text was removed for good
 	CodeLogDamaged      = "LOG_DAMAGED"        // the answer lacks acknowledged events
 	CodeClock           = "CLOCK"              // the machine's clock cannot be believed
 	CodeStopping        = "STOPPING"           // the server is stopping: ask again
@@ -67,4 +68,6 @@ type NotReached struct {
 const (
 	InvalidWhy  = "a field is missing or wrong"
 	InvalidNext = "correct it and send it again"
+	// UnauthenticatedNext is that of a call without a valid credential, if nothing better is known.
+	UnauthenticatedNext = "send `Authorization: Bearer <token>`"
 )

@@ -71,8 +71,9 @@ type Work struct {
 	// Results are those of the tasks that it depends on; ResultsMore counts the omitted ones.
 	Results     []WorkResult `json:"dependencyResults"`
 	ResultsMore int          `json:"dependencyResultsMore,omitempty"`
-	// Cut names the truncated members.
-	Cut []string `json:"cut,omitempty"`
+	// Cut names the truncated members. Redacted are those of them whose whole text was removed for good.
+	Cut      []string             `json:"cut,omitempty"`
+	Redacted map[string]Redaction `json:"redacted,omitempty"`
 }
 
 // WorkDone is the report of a session that a task is completed.

@@ -31,6 +31,7 @@ type (
 	LostText       = engine.LostText
 	NamedText      = engine.NamedText
 	Statement      = projections.StatementView
+	Redaction      = projections.RedactionView
 	InboxKind      = projections.InboxKind
 	Said           = projections.StatusReport
 	TaskInQueue    = projections.TaskInQueue
@@ -38,6 +39,8 @@ type (
 	Permissions    = events.Permissions
 	AgentOptions   = events.AgentOptions
 	NamedToken     = projections.TokenView
+	NamedWebhook   = projections.WebhookView
+	ParkedWebhook  = projections.ParkedView
 	SessionSaid    = projections.SessionReport
 	Exited         = projections.Exited
 )

@@ -7,12 +7,13 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"maestro/events"
 	"maestro/internal/safetext"
 )
 
 // The limits of a document (docs/limits.md).
 const (
-	MaxSize  = 16 << 20
+	MaxSize  = events.MaxLongText
 	MaxDepth = 512
 )
 

@@ -22,6 +22,9 @@ type Entry struct {
 	Key string `json:"key"`
 	// OccurredAt is when it was said.
 	OccurredAt time.Time `json:"occurredAt"`
+	// TraceParent is the W3C trace context of whoever said it; may be empty. The proof does not cover it: it decides
+	// nothing, and an older server, which does not know it, delivers the entry too.
+	TraceParent string `json:"traceparent,omitempty"`
 	// Proof shows that the session said it. Keep computes it: see [Entry.prove].
 	Proof string `json:"proof,omitempty"`
 }

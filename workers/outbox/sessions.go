@@ -60,6 +60,24 @@ func setAside(ctx context.Context, home *disk.Root, most int) (map[string]int, e
 	return aside, err
 }
 
+// WithRefused returns, for each session of a home that has not seen that kept commands were refused, the file that says
+// so, below the home. With an error it also returns what it found.
+func WithRefused(ctx context.Context, home *disk.Root) (map[string]string, error) {
+	refused := map[string]string{}
+	err := eachOutbox(ctx, home, func(session string) error {
+		o, err := Open(home, session, noSecret)
+		if err != nil {
+			return err
+		}
+		has, err := o.HasRefused()
+		if has {
+			refused[session] = path.Join(outboxes, session, refusedFile)
+		}
+		return err
+	})
+	return refused, err
+}
+
 // RemoveEmpty removes the outboxes of a home in which nothing waits and nothing was set aside, and counts them. It
 // skips those that are in use.
 func RemoveEmpty(ctx context.Context, home *disk.Root) (removed int, err error) {

@@ -428,7 +428,7 @@ var usages = []usage{
 	{
 		id:          "audit:export",
 		syntax:      "audit export [<file>] [--project <projectId>]",
-		description: "Write the log, one event per line, without its long texts",
+		description: "Write the log, or one project's part of it, one event per line",
 	},
 	{
 		id:          "audit:verify",
@@ -437,8 +437,8 @@ var usages = []usage{
 	},
 	{
 		id:          "audit:replay",
-		syntax:      "audit replay [<file>] [--at <sequence|time>] [--task <taskId>]",
-		description: "Replay the log: show what happened, or how the tasks stood at a given time",
+		syntax:      "audit replay [<object>] [<file>] [--at <sequence|time>] [--task <taskId>]",
+		description: "Replay the log, or the timeline of one object, or show how things stood at a given time",
 	},
 	{
 		id:          "audit:head",
@@ -456,6 +456,17 @@ var usages = []usage{
 		id:          "audit:can",
 		syntax:      "audit can <actor> [<commandId>] [<target>]",
 		description: "Show whether an actor may use a command, or list all commands that it may use",
+	},
+	{
+		id:          "audit:redact",
+		syntax:      "audit redact [<text>] --reason <reason>",
+		description: "Remove a long text for good; the log still verifies",
+	},
+	{
+		id:          "audit:diff",
+		syntax:      "audit diff [<object>] [<file>]",
+		description: "Compare two moments of the log: what was created, changed and removed between them",
+		needs:       []string{"audit:replay"},
 	},
 	{
 		id:          "audit:limits",
@@ -479,6 +490,36 @@ var usages = []usage{
 		description: "Revoke a token and the tokens created with it, or replace a session's secret",
 	},
 	{
+		id:          "webhook:create",
+		syntax:      `webhook create <url> [--name "<name>"] [--project <projectId>] [--types <types>]`,
+		description: "Send events to a URL from now on, and print the secret that signs them",
+	},
+	{
+		id:          "webhook:update",
+		syntax:      "webhook update <webhookId> [--url <url>] [--types <types>] [--new-secret]",
+		description: "Change where a webhook sends what, or replace its secret",
+	},
+	{
+		id:          "webhook:delete",
+		syntax:      "webhook delete <webhookId>",
+		description: "Delete a webhook: its receiver gets nothing more",
+	},
+	{
+		id:          "webhook:resume",
+		syntax:      "webhook resume <webhookId> [--skip]",
+		description: "Send again to a parked webhook what it has not got",
+	},
+	{
+		id:          "webhook:list",
+		syntax:      "webhook list",
+		description: "List the webhooks, and whether their receivers get their events",
+	},
+	{
+		id:          "webhook:get",
+		syntax:      "webhook get <webhookId>",
+		description: "Show a webhook, how far its receiver is, and what is wrong",
+	},
+	{
 		id:          "session:exec",
 		syntax:      "session exec <sessionId> -- <command>...",
 		description: "Run a command as a session, with heartbeats, and record its exit code",
@@ -493,6 +534,18 @@ var usages = []usage{
 		untold:      true,
 	},
 	{
+		id:          "webhook:secret",
+		syntax:      "webhook secret <webhookId>",
+		description: "Print the secret with which a webhook signs",
+		needs:       []string{"webhook:create"},
+	},
+	{
+		id:          "webhook:test",
+		syntax:      "webhook test <webhookId>",
+		description: "Send a test message to a webhook's receiver, and show its answer",
+		needs:       []string{"webhook:update"},
+	},
+	{
 		id:          "backup",
 		syntax:      "backup <file>",
 		description: "Write the log and its texts, without secrets, to a new file",
@@ -503,6 +556,25 @@ var usages = []usage{
 		syntax:      "clock confirm",
 		description: "Confirm the machine's wall clock after it was set, so that events follow it again",
 		needs:       []string{"token:revoke"},
+	},
+	{
+		id:          "login:end",
+		syntax:      "login end <loginId>",
+		description: "End the login of a browser, and what it has open",
+		needs:       []string{"token:revoke"},
+	},
+	{
+		id:          "login:list",
+		syntax:      "login list",
+		description: "List the browsers that are logged in",
+		needs:       []string{"token:list"},
+	},
+	{
+		id:          "open",
+		syntax:      "open [<path>]",
+		description: "Log in with a browser, and open a page of the server",
+		needs:       []string{"project:list"},
+		only:        "users",
 	},
 	{
 		id:          "plan:apply",

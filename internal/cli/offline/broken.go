@@ -20,12 +20,9 @@ func mustBeExport(file string, in *bufio.Reader, what string) error {
 	if _, err := in.Peek(1); errors.Is(err, io.EOF) { // the export of an empty log
 		return nil
 	}
-	exported, err := isExport(in)
-	if err != nil {
-		return cli.Unreadable(file, err)
-	}
-	if exported {
-		return nil
+	exported, err := isExport(file, in)
+	if exported || err != nil {
+		return err
 	}
 	if first, err := in.Peek(2); err == nil && bytes.Equal(first, []byte{0x1f, 0x8b}) { // gzip
 		return &failure.Error{

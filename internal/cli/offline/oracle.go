@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"maestro/api/client"
+	"maestro/api/export"
 	"maestro/engine"
 	"maestro/internal/cli"
 	"maestro/internal/failure"
@@ -23,7 +24,7 @@ func judgeLog(ctx context.Context, a *cli.Run, file string) error {
 	if file != "" {
 		log, done, err = cli.OpenFile(a, file)
 	} else {
-		log, done, err = cli.ExportedLog(ctx, a, "", 0)
+		log, done, err = cli.ExportedLog(ctx, a, client.Exported{})
 	}
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func judgeLog(ctx context.Context, a *cli.Run, file string) error {
 			return err
 		}
 	}
-	verdict, err := oracle.Read(in)
+	verdict, err := oracle.Read(export.Events(in))
 	switch {
 	case err != nil && file != "":
 		return notAnExport(file, err)
@@ -65,11 +66,16 @@ func judgeLog(ctx context.Context, a *cli.Run, file string) error {
 		}
 	}
 	a.Result(verdict, func() {
-		a.Print(
-			"Good: %s, %d of them judged by the documents alone, no fault\n",
-			cli.Many(int(verdict.Events), "event"),
-			verdict.Judged,
-		)
+		all := cli.Many(int(verdict.Events), "event")
+		switch {
+		case verdict.Events == 0:
+			a.Print("The log is empty: there is nothing to judge\n")
+		case verdict.Withheld > 0:
+			a.Print("The chain is intact: %s, %d of them judged by the documents alone with no fault, the others not\n",
+				all, verdict.Judged)
+		default:
+			a.Print("Good: %s, %d of them judged by the documents alone, no fault\n", all, verdict.Judged)
+		}
 		if verdict.Withheld > 0 {
 			a.Field(
 				"Withheld",

@@ -2,31 +2,31 @@ package offline
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net/http"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"maestro/api/export"
+	"maestro/api/client"
 	"maestro/events"
 	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
-	"maestro/internal/syntax"
 	"maestro/projections"
 	"maestro/service/wire"
 )
 
 type replayOptions struct {
-	session, task, project, from, at string
-	limit                            int
+	session, task, project, from, at, to string
+	limit                                int
+	speed                                float64
 }
 
 // auditReplay is `maestro audit replay`.
@@ -35,39 +35,63 @@ type auditReplay struct {
 	o replayOptions
 	// checkLimit refuses an invalid --limit.
 	checkLimit func() error
+	// given reports whether a flag is on the command line.
+	given func(flag string) bool
 }
 
 func newAuditReplay(a *cli.Run) *cobra.Command {
 	c := &auditReplay{Run: a}
 	cmd := &cobra.Command{
-		Use:   "replay [<file>]",
-		Short: "Replay the log: show what happened, or how the tasks stood at a given time",
+		Use:   "replay [<object>] [<file>]",
+		Short: "Replay the log, or the timeline of one object, or show how things stood at a given time",
 		Args:  cli.Takes,
 		Long: `Show what happened, from the server's log or from an export.
 
-With --session or --task, it shows everything that was said and decided about
-it. Otherwise it shows the history of the project, or of all projects. --from
-and --at say where the history begins and ends; --limit shows only its newest
-events. Each line shows an event's sequence, its time, its actor and what
-happened.
+An object is a task (its id, or its id in a plan), a session, a project or a
+queue (<project>/<queue>). Its replay shows each event that concerned it and,
+below the event, how the views about it changed: + was created, ~ changed,
+- was removed, > came to concern the object, < no longer does. --from and --to
+say where the replay begins and ends, and --speed paces it as the events were in
+time: 1 as fast, 60 a minute in a second. --at shows the object as it was then,
+as "task get --at" does. With a file, name whole ids.
 
-With --at alone, or with --project, it shows the tree of tasks as it was then.`,
+Without an object, it lists the events: with --session or --task, everything
+that was said and decided about it, otherwise the history of the project, or of
+all projects. --from and --to say where the history begins and ends; --limit
+shows only its newest events. Each line shows an event's sequence, its time, its
+actor and what happened. With --at alone, or with --project, it shows the tree
+of tasks as it was then.
+
+The export of one project shows what is of that project: each of its events, and
+how they changed the views. The other events it only counts.`,
 		RunE: cli.Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.o.session, "session", "", "the history of this session")
 	cmd.Flags().StringVar(&c.o.task, "task", "", "the history of this task")
-	cmd.Flags().StringVar(&c.o.project, "project", "", "only this project; else MAESTRO_PROJECT_ID, else all")
+	cmd.Flags().StringVar(&c.o.project, "project", "",
+		"only this project; else MAESTRO_PROJECT_ID, but not with a file; else all")
 	cmd.Flags().StringVar(&c.o.from, "from", "", "the first event: a sequence, a time, or a duration ago such as 10m")
-	cmd.Flags().StringVar(&c.o.at, "at", "", "the last event: a sequence, a time, or a duration ago such as 10m")
+	cmd.Flags().StringVar(&c.o.at, "at", "", "show the state after this event, at this time, or this long ago")
+	cmd.Flags().StringVar(&c.o.to, "to", "", "the last event: a sequence, a time, or a duration ago such as 10m")
+	cmd.Flags().Float64Var(&c.o.speed, "speed", 0,
+		"pace the events of an object as they were in time, so many times as fast")
 	cmd.Flags().IntVar(&c.o.limit, "limit", 0, "only this many, the newest")
 	cli.Exclude(cmd, "session", "task")
+	cli.Exclude(cmd, "at", "to")
 	a.ListFlags(cmd)
+	a.ReadsFile(cmd, func(args []string) bool {
+		_, file := operands(args)
+		return file != ""
+	})
 	cli.ValueName(cmd, "session", "<sessionId>")
 	cli.ValueName(cmd, "task", "<taskId>")
 	cli.ValueName(cmd, "project", "<projectId>")
 	cli.ValueName(cmd, "from", "<sequence|time>")
 	cli.ValueName(cmd, "at", "<sequence|time>")
+	cli.ValueName(cmd, "to", "<sequence|time>")
 	cli.ValueName(cmd, "limit", "<number>")
+	cli.ValueName(cmd, "speed", "<number>")
+	c.given = func(flag string) bool { return cmd.Flags().Changed(flag) }
 	c.checkLimit = func() error { return cli.AtLeastOne(cmd, "limit", c.o.limit) }
 	return cli.Tell(cmd, "audit:replay", "at", "task")
 }
@@ -76,47 +100,30 @@ func (c *auditReplay) run(ctx context.Context, args []string) error {
 	if err := c.checkLimit(); err != nil {
 		return err
 	}
-	return replayLog(ctx, c.Run, cli.At(args, 0), c.o)
-}
-
-// moment is a position in the log, such as the end of a replay; the zero value is none.
-type moment struct {
-	sequence uint64
-	time     time.Time
-}
-
-func parseMoment(flag, text string) (moment, error) {
-	if text == "" {
-		return moment{}, nil
+	object, file := operands(args)
+	if object != "" {
+		return c.replayObject(ctx, object, file)
 	}
-	if sequence, err := strconv.ParseUint(text, 10, 64); err == nil && sequence > 0 {
-		return moment{sequence: sequence}, nil
+	if c.given("speed") {
+		return failure.Usage("--speed paces the replay of one object").
+			WithNext("name a task, a session, a project or a queue: `maestro audit replay ID --speed 60`")
 	}
-	began, err := cli.Beginning(text)
-	var at time.Time
-	if err == nil {
-		at, err = time.Parse(time.RFC3339Nano, began)
-	}
-	if err != nil {
-		return moment{}, failure.Usage("--%s %q is not a sequence above 0, a time or a duration", flag, text).
-			WithNext("give one such as 42, 2026-02-02T10:00:00Z, 2026-02-02, 10m or 3d")
-	}
-	return moment{time: at}, nil
+	return replayLog(ctx, c.Run, file, c.o)
 }
 
-// before reports whether the moment is before an event.
-func (m moment) before(sequence uint64, at time.Time) bool {
-	return m.sequence > 0 && sequence > m.sequence || !m.time.IsZero() && at.After(m.time)
-}
-
-// isAfter reports whether the moment is after an event.
-func (m moment) isAfter(sequence uint64, at time.Time) bool {
-	return sequence < m.sequence || !m.time.IsZero() && at.Before(m.time)
-}
-
-// unreached reports whether the moment is still to come when a log ends with this event.
-func (m moment) unreached(sequence uint64, now time.Time) bool {
-	return m.sequence > sequence || m.time.After(now)
+// bounds returns the first and the last moment of a replay.
+func (o replayOptions) bounds() (from, until moment, err error) {
+	if from, err = parseMoment("from", o.from); err != nil {
+		return from, until, err
+	}
+	end, flag := o.at, "at"
+	if end == "" {
+		end, flag = o.to, "to"
+	}
+	if until, err = parseMoment(flag, end); err == nil && until.isBefore(from) && !until.isZero() {
+		err = failure.Usage("--from %s is after --%s %s", o.from, flag, end).WithNext("swap them, or leave one out")
+	}
+	return from, until, err
 }
 
 // replayed is a log that is being folded.
@@ -126,27 +133,25 @@ type replayed struct {
 	from, until moment
 	state       *projections.State
 	story       []told
+	// redacted are the texts that the log says were removed.
+	redacted redactions
 	// last records what moved each task last.
 	last map[string]told
+	// ofFile says that the log is in a file: what --project names is known at its end.
+	ofFile bool
 	// found says that the requested session or task exists.
 	found bool
-	// whole says that the log was read to its end.
+	// whole says that the log was read to its end, part what it does not show.
 	whole bool
+	part  string
 }
 
 func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) error {
-	from, err := parseMoment("from", o.from)
+	from, until, err := o.bounds()
 	if err != nil {
 		return err
 	}
-	until, err := parseMoment("at", o.at)
-	if err != nil {
-		return err
-	}
-	if !until.time.IsZero() && from.time.After(until.time) || until.sequence > 0 && from.sequence > until.sequence {
-		return failure.Usage("--from %s is after --at %s", o.from, o.at).WithNext("swap them, or leave one out")
-	}
-	if o.project == "" && o.session == "" && o.task == "" {
+	if file == "" && o.project == "" && o.session == "" && o.task == "" {
 		o.project = a.Getenv(wire.EnvProjectID)
 	}
 	var log io.Reader
@@ -154,7 +159,7 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 	if file != "" {
 		log, done, err = cli.OpenFile(a, file)
 	} else {
-		log, done, err = cli.ExportedLog(ctx, a, "", math.MaxUint64) // even of a damaged log
+		log, done, err = cli.ExportedLog(ctx, a, client.Exported{To: math.MaxUint64}) // even of a damaged log
 	}
 	if err != nil {
 		return err
@@ -167,13 +172,18 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 		}
 	}
 	r := &replayed{
-		options: o,
-		from:    from,
-		until:   until,
-		state:   projections.New(),
-		last:    map[string]told{},
+		options:  o,
+		from:     from,
+		until:    until,
+		ofFile:   file != "",
+		state:    projections.New(),
+		redacted: redactions{},
+		last:     map[string]told{},
 	}
-	err = r.fold(in)
+	err = r.fold(in, file)
+	if err == nil && r.ofFile {
+		err = r.choose(file)
+	}
 	var own *failure.Error
 	switch {
 	case err == nil, errors.As(err, &own):
@@ -185,6 +195,9 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 	if err != nil {
 		return err
 	}
+	if r.part != "" {
+		a.Say("maestro: %s\n", r.part)
+	}
 	if r.whole {
 		r.tellEnd(a)
 	}
@@ -195,7 +208,7 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 		return &failure.Error{
 			Code:    failure.NotFound,
 			Message: kind + " with id '" + id + "' not found",
-			Why:     "the log has no event about it" + cli.Prefixed(" up to ", o.at),
+			Why:     "the log has no event about it" + cli.Prefixed(" up to ", cmp.Or(o.at, o.to)),
 		}
 	}
 	if o.limit > 0 && len(r.story) > o.limit {
@@ -209,7 +222,7 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 	columns := []string{"EVENT", "TIME", "WHO", "WHAT"}
 	cli.List(a, r.story, none, columns, func(t told) []string {
 		return []string{
-			strconv.FormatUint(t.Sequence, 10), t.Time, cli.WhoNamed(t.Source, names), t.shown(names),
+			strconv.FormatUint(t.Sequence, 10), a.HappenedAt(t.at), cli.WhoNamed(t.Source, names), t.shown(names),
 		}
 	})
 	return nil
@@ -221,8 +234,8 @@ func (r *replayed) tellEnd(a *cli.Run) {
 	for _, flag := range []struct {
 		name, value string
 		moment
-	}{{"from", r.options.from, r.from}, {"at", r.options.at, r.until}} {
-		if flag.unreached(head, now) {
+	}{{"from", r.options.from, r.from}, {"at", r.options.at, r.until}, {"to", r.options.to, r.until}} {
+		if flag.value != "" && flag.unreached(head, now) {
 			a.Say("maestro: the log ends at event %d, before --%s %s\n", head, flag.name, flag.value)
 			return
 		}
@@ -262,49 +275,35 @@ func (r *replayed) names() map[string]string {
 	return names
 }
 
-func (r *replayed) fold(log io.Reader) error {
-	lines := bufio.NewScanner(log)
-	lines.Buffer(make([]byte, 64<<10), 2*events.MaxBody+4<<10)
-	var decoder events.Decoder
-	var event events.Event
-	for lines.Scan() {
-		line, err := export.ReadLine(lines.Bytes())
-		if err != nil {
-			return unreadable(r.state.Head().Sequence, err)
+func (r *replayed) fold(log io.Reader, file string) error {
+	l := newFoldedLog(log, file)
+	r.state = l.state
+	for {
+		more, err := l.next(r.until)
+		if err != nil || !more {
+			r.whole, r.part = l.whole, l.part()
+			return cmp.Or(err, r.redact(l))
 		}
-		if line.Withheld() {
-			return failure.Usage("The export holds only a part of the log: event %d has no body", line.Sequence).
-				WithNext("replay a whole export, or let the server's log be read: leave the file out")
-		}
-		if err := decoder.DecodeInto(line.Body(), &event); err != nil {
-			return unreadable(r.state.Head().Sequence, fmt.Errorf("event %d: %w", line.Sequence, err))
-		}
-		if r.until.before(line.Sequence, event.Time) {
-			return nil
-		}
-		changes, err := r.state.Apply(line.Sequence, &event, events.BodyHash(line.Body()))
-		if err != nil {
-			return err
-		}
-		r.tell(line.Sequence, &event, changes)
+		r.redacted.note(l.line.Sequence, &l.event)
+		r.tell(l.line.Sequence, &l.event, l.changes)
 	}
-	if err := lines.Err(); err != nil {
-		return unreadable(r.state.Head().Sequence, syntax.Plain(err))
-	}
-	r.whole = true
-	return nil
 }
 
-// unreadable says where an export can no longer be read.
-func unreadable(behind uint64, err error) error {
-	return &failure.Error{
-		Status:  http.StatusUnprocessableEntity,
-		Code:    failure.File,
-		Err:     err,
-		Message: fmt.Sprintf("The export cannot be read after event %d", behind),
-		Why:     err.Error(),
-		Next:    "name a file as `maestro audit export` wrote it",
+// redact marks the texts that were removed: the rest of the log may say so.
+func (r *replayed) redact(l *foldedLog) error {
+	if !slices.ContainsFunc(r.story, func(t told) bool { return t.texts != nil }) {
+		return nil
 	}
+	if l.ahead && !l.line.Withheld() {
+		r.redacted.note(l.line.Sequence, &l.event)
+	}
+	if err := r.redacted.rest(l.lines); err != nil {
+		return err
+	}
+	for i := range r.story {
+		r.story[i].Redacted = r.redacted.in(r.story[i].texts)
+	}
+	return nil
 }
 
 // inSpiteOf says in spite of what a change of a task's status was forced, as the state shows it: the event only says
@@ -352,6 +351,7 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 	t := told{
 		Sequence: sequence,
 		Time:     cli.Instant(events.Millis(e.Time.UnixMilli())),
+		at:       events.Millis(e.Time.UnixMilli()),
 		Who:      cli.Who(e.Source),
 		Source:   e.Source,
 		Type:     e.Data.EventType(),
@@ -360,6 +360,7 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 
 		what:      what,
 		inSpiteOf: in,
+		texts:     events.Digests(e.Data),
 	}
 	if !e.OccurredAt.IsZero() {
 		t.SaidAt = cli.Instant(events.Millis(e.OccurredAt.UnixMilli()))
@@ -367,23 +368,14 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 		t.What += t.saidAt
 	}
 	about := r.options.session == "" && r.options.task == "" &&
-		(r.options.project == "" || r.options.project == e.Project)
+		(r.options.project == "" || r.ofFile || r.options.project == e.Project)
 	for _, change := range changes {
 		if change.Kind == projections.KindTask {
 			r.last[change.ID] = t
 		}
-		switch change.Kind {
-		case projections.KindSession, projections.KindSessionTimeline:
-			about = about || change.ID == r.options.session
-		case projections.KindTask, projections.KindTaskTimeline:
-			about = about || change.ID == r.options.task
-		case projections.KindProject,
-			projections.KindQueue,
-			projections.KindQueueItem,
-			projections.KindInput,
-			projections.KindToken,
-			projections.KindTemplate:
-		}
+		of := r.state.ChangeAbout(change)
+		about = about || r.options.task != "" && of.Has("", r.options.task) || change.ID == r.options.session &&
+			(change.Kind == projections.KindSession || change.Kind == projections.KindSessionTimeline)
 	}
 	if about {
 		r.found = true
@@ -407,7 +399,7 @@ func showBoard(a *cli.Run, r *replayed) error {
 	}{Head: r.state.Head(), Time: cli.Instant(events.Millis(r.state.At().UnixMilli())), Boards: []board{}}
 	for p := range r.state.Projects() {
 		if r.options.project == "" || r.options.project == p.ID {
-			data.Boards = append(data.Boards, board{p.View(), r.state.TaskTrees(p.ID, math.MaxInt)})
+			data.Boards = append(data.Boards, board{r.state.ProjectView(p), r.state.TaskTrees(p.ID, math.MaxInt)})
 		}
 	}
 	if r.options.project != "" && len(data.Boards) == 0 {

@@ -2,7 +2,9 @@ package offline
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +35,24 @@ type restoreOptions struct {
 	// ownHome is the home without --home.
 	ownHome      string
 	acceptFaults bool
+	// imports says that the command is `maestro import`, which reads exports only.
+	imports bool
+}
+
+// verb is the command's name.
+func (o *restoreOptions) verb() string {
+	if o.imports {
+		return "import"
+	}
+	return "restore"
+}
+
+// done says of a file that the command took it.
+func (o *restoreOptions) done() string {
+	if o.imports {
+		return "imported"
+	}
+	return "restored"
 }
 
 // restore is `maestro restore`.
@@ -53,27 +73,61 @@ decides every event again, compares every long text with its digest, and checks
 the signature. If it finds a fault, it refuses the file and creates nothing.
 
 An export has no signature, so a home that has a key accepts one only with
---accept-faults: compare it with --head. It contains no long texts either: take
-them from a backup with --texts-from, or go without them with --accept-faults.`,
+--accept-faults: compare it with --head. It contains long texts only if it was
+made with --texts: otherwise take them with --texts-from from a backup or from an
+export that has them, or go without them with --accept-faults.
+
+Use a backup for what you keep in case the home is lost: it is signed. Use
+"maestro import" for an export, such as to move a server.`,
 		RunE: cli.Running(c.run),
 	}
+	c.flags(cmd)
+	return cmd
+}
+
+// NewImport returns `maestro import`.
+func NewImport(a *cli.Run) *cobra.Command {
+	c := &restore{Run: a, o: restoreOptions{imports: true}}
+	cmd := &cobra.Command{
+		Use:   "import <file>",
+		Short: "Make a new home from an export of the whole log; no server may hold it",
+		Args:  cli.Takes,
+		Long: `Make a new home from an export of the whole log: an identical server, with the
+same events, the same views and the same head. Make the file with
+"maestro audit export FILE --texts".
+
+The command decides every event again and compares every long text with its
+digest. If it finds a fault, it refuses the file and creates nothing. Event N is
+on line N of the file. An export has no signature: compare it with --head.
+
+The home gets a new token and a new key, so you have to spawn its sessions
+again. "maestro restore" does the same with a backup, which is signed.`,
+		RunE: cli.Running(c.run),
+	}
+	c.flags(cmd)
+	return cmd
+}
+
+func (c *restore) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.o.home, "home", "", "the home; else MAESTRO_HOME, else ~/.maestro")
 	f.StringVar(
 		&c.o.head, "head", "", "SEQUENCE:HASH, a head that was kept elsewhere: the restored log must pass through it",
 	)
-	f.StringVar(&c.o.signer, "signer", "",
-		"who must have signed the backup, as 'maestro backup' prints it; else the home's own key, if it has one")
-	f.StringVar(&c.o.blobsFrom, "texts-from", "", "another backup, to take missing long texts from")
+	if !c.o.imports {
+		f.StringVar(&c.o.signer, "signer", "",
+			"who must have signed the backup, as 'maestro backup' prints it; else the home's own key, if it has one")
+	}
+	f.StringVar(&c.o.blobsFrom, "texts-from", "",
+		"a backup, or an export made with --texts, to take missing long texts from")
 	f.BoolVar(
 		&c.o.acceptFaults, "accept-faults", false,
-		"restore in spite of faults, and note them in the home's restored.json",
+		c.o.verb()+" in spite of faults, and note them in the home's restored.json",
 	)
-	return cmd
 }
 
 func (c *restore) run(ctx context.Context, args []string) error {
-	if err := c.NoHomeBySession("restores no home"); err != nil {
+	if err := c.NoHomeBySession(c.o.verb() + "s no home"); err != nil {
 		return err
 	}
 	var err error
@@ -110,12 +164,16 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 	}
 	defer done()
 	archive := bufio.NewReader(in)
-	exported, err := isExport(archive)
+	exported, err := isExport(file, archive)
 	switch {
 	case err != nil:
-		return cli.Unreadable(file, err)
+		return err
 	case exported && o.signer != "":
 		return exportIsUnsigned()
+	case o.imports:
+		if err := mustBeExport(file, archive, "`maestro import`"); err != nil {
+			return err
+		}
 	}
 	if o.blobsFrom != "" { // before anything is created
 		if err := holdsTexts(a, o.blobsFrom); err != nil {
@@ -157,7 +215,7 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 	if finished, err := r.finishKilled(lock, archive); finished || err != nil {
 		return err
 	}
-	if err := mustBeEmpty(lock, o.home); err != nil {
+	if err := mustBeEmpty(lock, o); err != nil {
 		return err
 	}
 	var result restored
@@ -184,24 +242,30 @@ func holdsTexts(a *cli.Run, file string) error {
 		return err
 	}
 	defer done()
-	exported, err := isExport(bufio.NewReader(in))
+	reader := bufio.NewReader(in)
+	exported, err := isExport(file, reader)
+	if err != nil || !exported {
+		return err
+	}
+	held, err := export.Texts(reader, func(string) bool { return false }, nil)
 	switch {
 	case err != nil:
 		return cli.Unreadable(file, err)
-	case exported:
-		return failure.Usage("%s is an export, which holds no long texts", file).
-			WithNext("name a backup with --texts-from")
+	case held == 0:
+		return failure.Usage("%s is an export that holds no long texts", file).
+			WithWhy("it was made without --texts, or its log has none").
+			WithNext("name a backup, or an export that was made with --texts")
 	}
 	return nil
 }
 
 // mustBeEmpty refuses a home that has a log.
-func mustBeEmpty(lock *home.Lock, dir string) error {
+func mustBeEmpty(lock *home.Lock, o restoreOptions) error {
 	for _, path := range []string{lock.Store(), lock.Head(), lock.Snapshots()} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			return &failure.Error{
 				Code:    failure.Conflict,
-				Message: "The home " + dir + " is not empty: it has " + path,
+				Message: "The home " + o.home + " is not empty: it has " + path,
 				Why:     "a log is restored into an empty home, so that nothing is lost",
 				Next:    "choose another with --home, or move this one away",
 			}
@@ -275,11 +339,39 @@ func warnOfRestore(h *home.Home, logger *slog.Logger) {
 	}
 }
 
-// isExport distinguishes by the first bytes: an export consists of lines of JSON, a backup is compressed.
-func isExport(in *bufio.Reader) (bool, error) {
+// isExport distinguishes by the first bytes: an export consists of lines of JSON, a backup is compressed. A compressed
+// export is refused.
+func isExport(file string, in *bufio.Reader) (bool, error) {
 	first, err := in.Peek(len(export.Start))
-	if errors.Is(err, io.EOF) {
-		return false, nil
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return false, cli.Unreadable(file, err)
+	case string(first) == export.Start:
+		return true, nil
+	case isCompressedExport(in):
+		return false, &failure.Error{
+			Status:  http.StatusUnprocessableEntity,
+			Code:    failure.File,
+			Message: "The file " + file + " is a compressed export",
+			Why:     "an export is read as `maestro audit export` wrote it",
+			Next:    "unpack it with `gunzip`, and name the unpacked file",
+		}
 	}
-	return string(first) == export.Start, err
+	return false, nil
+}
+
+// isCompressedExport reports whether what is compressed begins as an export. It looks only at what was read already,
+// because whoever writes into a pipe may wait for what becomes of its beginning.
+func isCompressedExport(in *bufio.Reader) bool {
+	if magic, _ := in.Peek(2); string(magic) != "\x1f\x8b" {
+		return false
+	}
+	begins, _ := in.Peek(in.Buffered())
+	unpacked, err := gzip.NewReader(bytes.NewReader(begins))
+	if err != nil {
+		return false
+	}
+	first := make([]byte, len(export.Start))
+	_, err = io.ReadFull(unpacked, first)
+	return err == nil && string(first) == export.Start
 }

@@ -36,6 +36,8 @@ type restoring struct {
 	kept     map[string]bool
 	contents bus.BackupContents
 	isExport bool
+	// ended says that the last line of the export confirmed where its log ended.
+	ended bool
 }
 
 // expectSigner determines the expected signer: the named one, or else the home's own key.
@@ -57,7 +59,7 @@ func (r *restoring) expectSigner(lock *home.Lock) error {
 func (r *restoring) fill(in *bufio.Reader) error {
 	var err error
 	if r.isExport {
-		err = export.ReadLines(in, r.line)
+		r.ended, err = export.ReadAll(in, r.line, r.exportedText)
 	} else {
 		r.contents, err = bus.ReadBackup(in, bus.BackupVisitor{Message: r.message, Blob: r.text})
 	}
@@ -90,7 +92,11 @@ func (r *restoring) message(m events.Message) error {
 	if !strings.HasPrefix(m.Subject, events.SubjectPrefix) || strings.ContainsAny(m.Subject, " \t\r\n") {
 		return fmt.Errorf("event %d has the subject %q, which belongs to no stream", m.Sequence, m.Subject)
 	}
-	r.judging = r.verifier.Event(m)
+	if r.judging = r.verifier.Event(m); !r.judging {
+		if event, err := events.Decode(m.Body); err == nil { // the file is refused, with its texts as they are
+			r.verifier.NoteTexts(m.Sequence, event.Data)
+		}
+	}
 	if err := r.store.Message(m); err != nil {
 		return err
 	}
@@ -109,7 +115,22 @@ func (r *restoring) text(digest string, content []byte) error {
 	return r.store.Blob(content)
 }
 
-// textsFrom takes missing texts from another backup.
+// exportedText takes a text of an export. The events that name texts came before it.
+func (r *restoring) exportedText(t export.Text) error {
+	switch {
+	case !r.judging: // the file will be refused for that
+		r.kept[t.Digest] = r.kept[t.Digest] || t.Lost == "" && !t.Redacted
+		return nil
+	case !r.verifier.NamesText(t.Digest), t.Redacted:
+		return &export.DamageError{Why: export.Unnamed(t).Error()}
+	case t.Lost != "":
+		r.contents.Lost = append(r.contents.Lost, bus.LostBlob{Digest: t.Digest, Why: t.Lost})
+		return nil
+	}
+	return r.text(t.Digest, t.Content)
+}
+
+// textsFrom takes missing texts from another backup, or from an export.
 func (r *restoring) textsFrom() error {
 	if r.options.blobsFrom == "" {
 		return nil
@@ -126,7 +147,16 @@ func (r *restoring) textsFrom() error {
 	for _, digest := range missingTexts(r.contents) {
 		wanted[digest] = !r.kept[digest]
 	}
-	_, err = bus.ReadBackup(bufio.NewReader(in), bus.BackupVisitor{Blob: func(digest string, content []byte) error {
+	reader := bufio.NewReader(in)
+	if exported, err := isExport(r.options.blobsFrom, reader); err != nil {
+		return err
+	} else if exported {
+		_, err := export.Texts(reader, func(digest string) bool { return wanted[digest] }, func(content []byte) error {
+			return r.text(bus.Digest(content), content)
+		})
+		return err
+	}
+	_, err = bus.ReadBackup(reader, bus.BackupVisitor{Blob: func(digest string, content []byte) error {
 		if !wanted[digest] {
 			return nil
 		}
@@ -172,6 +202,9 @@ func (r *restoring) accept() error {
 	case slices.Equal(rules, []engine.FaultRule{engine.FaultText}):
 		next = "take the texts from a backup that has them: `" + r.command("--texts-from BACKUP") +
 			"`; or go without them with --accept-faults"
+		if r.isExport {
+			next = "export again with the texts: `maestro audit export FILE --texts`; or " + next
+		}
 	case r.isExport && slices.Equal(rules, []engine.FaultRule{engine.FaultSignature}):
 		next = "restore a backup that this home made; or restore the export with --accept-faults if you trust it, " +
 			"and with --head if you kept a head"
@@ -179,8 +212,8 @@ func (r *restoring) accept() error {
 	return &failure.Error{
 		Status: http.StatusUnprocessableEntity,
 		Code:   "RESTORE_REFUSED",
-		Message: fmt.Sprintf("The file %s is not restored: it has %s%s",
-			r.file, cli.Many(len(r.verdict.Faults), "fault"), unjudged(r.verdict)),
+		Message: fmt.Sprintf("The file %s is not %s: it has %s%s",
+			r.file, r.options.done(), cli.Many(len(r.verdict.Faults), "fault"), unjudged(r.verdict)),
 		Why:     strings.TrimRight(why.String(), "\n"),
 		Next:    next,
 		Details: map[string]any{"faults": r.verdict.Faults, "head": r.verdict.Head},
@@ -189,7 +222,7 @@ func (r *restoring) accept() error {
 
 // command returns the command line of this restore, with an additional flag.
 func (r *restoring) command(flag string) string {
-	line := "maestro restore " + cli.Quoted(r.file)
+	line := "maestro " + r.options.verb() + " " + cli.Quoted(r.file)
 	if r.options.home != r.options.ownHome {
 		line += " --home " + cli.Quoted(r.options.home)
 	}
@@ -229,6 +262,8 @@ func (r *restoring) say(result restored) {
 	a := r.Run
 	r.sayRestored(result)
 	switch {
+	case r.isExport && r.ended:
+		a.Print("An export has no signature: compare with --head if you kept one\n")
 	case r.isExport:
 		a.Print("An export has no signature, and does not say where the log ended: " +
 			"compare with --head if you kept one\n")
@@ -250,7 +285,8 @@ func (r *restoring) say(result restored) {
 
 func (r *restoring) sayRestored(result restored) {
 	r.Run.Print(
-		"Restored %s into %s, head %s\n", cli.Many(int(result.Head.Sequence), "event"), result.Home, result.Head,
+		"%s %s into %s, head %s\n", strings.ToUpper(r.options.done()[:1])+r.options.done()[1:],
+		cli.Many(int(result.Head.Sequence), "event"), result.Home, result.Head,
 	)
 	for _, fault := range result.Faults {
 		r.Run.Print("Accepted fault: %s\n", faultLine(fault))

@@ -68,13 +68,13 @@ Exit code 0: everything that was acknowledged is in the new home. 8: the new
 home was created, but something is missing and listed, or it is not known where
 the log ended, or only a newer version of maestro, which is named, can serve or
 salvage it. With any other exit code no home was created. 1: it failed, for
-example because the disk is full. 6: --to is not empty, or is inside the
+example because the disk is full. 6: --new-home is not empty, or is inside the
 damaged home, or another salvage is writing to it.`,
 		RunE: cli.Running(c.run),
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.o.home, "home", "", "the damaged home; else MAESTRO_HOME, else ~/.maestro")
-	f.StringVar(&c.o.to, "to", "", "the new home, which must not exist or be empty")
+	f.StringVar(&c.o.to, "new-home", "", "the new home, which must not exist or be empty")
 	f.StringArrayVar(&c.o.with, "with", nil, "a backup or an export to fill gaps from; may be repeated")
 	f.BoolVar(&c.o.acceptFaults, "accept-faults", false,
 		"take from the files of --with also what breaks a rule or contradicts what the home remembers")
@@ -99,7 +99,7 @@ func (c *salvaging) run(ctx context.Context, args []string) error {
 
 func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	if o.to == "" {
-		return failure.Usage("--to is missing").WithNext("name the new home: maestro salvage --to NEWHOME")
+		return failure.Usage("--new-home is missing").WithNext("name the new home: maestro salvage --new-home NEWHOME")
 	}
 	if o.home == "" {
 		var err error
@@ -170,14 +170,14 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 			Code:    failure.Conflict,
 			Message: "Nothing was salvaged",
 			Why:     err.Error(),
-			Next:    "wait until that salvage ends, and read its report; or choose another directory with --to",
+			Next:    "wait until that salvage ends, and read its report; or choose another directory with --new-home",
 		}
 	case errors.Is(err, salvage.ErrTarget):
 		return &failure.Error{
 			Code:    failure.Conflict,
 			Message: "Nothing was salvaged",
 			Why:     err.Error(),
-			Next:    "choose another directory with --to",
+			Next:    "choose another directory with --new-home",
 		}
 	case errors.Is(err, salvage.ErrNoFile):
 		return &failure.Error{
@@ -238,9 +238,9 @@ func checkSource(a *cli.Run, file string) error {
 	}
 	defer done()
 	reader := bufio.NewReader(in)
-	exported, err := isExport(reader)
+	exported, err := isExport(file, reader)
 	if err != nil {
-		return cli.Unreadable(file, err)
+		return err
 	}
 	enough := errors.New("it begins as it must")
 	first := func(events.Message) error { return enough }
@@ -292,7 +292,7 @@ func notSalvaged(to string, err error) error {
 			Code:    "READ_ONLY_DISK",
 			Message: "The new home " + path + " cannot be made",
 			Why:     "its disk is mounted read-only",
-			Next:    "name a directory on another disk with --to",
+			Next:    "name a directory on another disk with --new-home",
 			Err:     err,
 		}
 	}
@@ -301,7 +301,7 @@ func notSalvaged(to string, err error) error {
 		Code:    "SALVAGE_FAILED",
 		Err:     err,
 		Message: "The home could not be salvaged; nothing was created",
-		Next:    "fix the cause, and run it again; --to names another place for the new home",
+		Next:    "fix the cause, and run it again; --new-home names another place for the new home",
 	}
 }
 
@@ -314,7 +314,7 @@ func noRoom(to string) error {
 		Status:  http.StatusInsufficientStorage,
 		Code:    "DISK_FULL",
 		Message: "There is no room for the new home " + path,
-		Next:    "make room, or name a directory on another disk with --to; nothing was left behind",
+		Next:    "make room, or name a directory on another disk with --new-home; nothing was left behind",
 	}
 	if free, known := bus.FreeBytes(files.Existing(path)); known {
 		f.Why = fmt.Sprintf("%d KiB are free on its disk, and %d are needed", free>>10, bus.Reserve>>10)
@@ -330,7 +330,8 @@ func nextAfter(report *salvage.Report) string {
 	if report.Newer != "" {
 		return report.Install
 	}
-	next := "name further backups or exports with --with and another --to; or go on with MAESTRO_HOME=" + report.To
+	next := "name further backups or exports with --with and another --new-home; or go on with MAESTRO_HOME=" +
+		report.To
 	if report.Key != "" {
 		next += ": put the right server.key there, or start it once with `maestro serve --new-key`"
 	}

@@ -3,6 +3,7 @@ package offline
 import (
 	"maestro/events"
 	"maestro/internal/cli"
+	"maestro/service/wire"
 )
 
 // told is a line of a replay.
@@ -16,10 +17,15 @@ type told struct {
 	What     string `json:"what"`
 	// SaidAt is when the command was said, if it waited in an outbox.
 	SaidAt string `json:"saidAt,omitempty"`
+	// Redacted are its long texts that were removed for good since.
+	Redacted []wire.RedactedText `json:"redacted,omitempty"`
 
+	at   events.Millis
 	what events.Description
 	// inSpiteOf is what a forced change was made in spite of, saidAt ends the line.
 	inSpiteOf, saidAt string
+	// texts are the long texts that it names.
+	texts []events.Digest
 }
 
 // shown returns what happened, with names beside the ids.
@@ -28,5 +34,5 @@ func (t told) shown(names map[string]string) string {
 	if t.inSpiteOf != "" {
 		what = what.InSpiteOf(cli.Mention(t.inSpiteOf, names))
 	}
-	return cli.MentionIn(what, names) + t.saidAt
+	return cli.Happened(what, names) + cli.WholeOfEvent(t.Sequence, t.texts, t.Redacted) + t.saidAt
 }

@@ -25,7 +25,8 @@ import (
 
 // fileVerdict is the verdict on a server's log, or on a file and, for a backup, its signer.
 type fileVerdict struct {
-	engine.Verdict
+	export.Verdict
+
 	// Signer is "" if a backup has no signature, nil for anything but a backup.
 	Signer *string `json:"signer,omitempty"`
 	// SignedBy says whose key that is; "" for anything but a backup.
@@ -88,10 +89,10 @@ func verifyFile(a *cli.Run, file string, from *events.Head, signer string) (file
 	}
 	defer done()
 	log := bufio.NewReader(in)
-	exported, err := isExport(log)
+	exported, err := isExport(file, log)
 	switch {
 	case err != nil:
-		return fileVerdict{}, cli.Unreadable(file, err)
+		return fileVerdict{}, err
 	case exported && signer != "":
 		return fileVerdict{}, exportIsUnsigned()
 	case exported:
@@ -163,7 +164,7 @@ func verifyBackup(in io.Reader, from *events.Head, signer string) (fileVerdict, 
 	for i, fault := range verdict.Faults {
 		verdict.Faults[i].Next = fault.Rule.NextForFile()
 	}
-	return fileVerdict{Verdict: verdict, Signer: &contents.Signer}, err
+	return fileVerdict{Verdict: export.Verdict{Verdict: verdict}, Signer: &contents.Signer}, err
 }
 
 // judgeSignature records as a fault what is wrong with a backup's signature. If a signer is expected, such as "this
@@ -201,23 +202,13 @@ func missingTexts(contents bus.BackupContents) []string {
 // loseTexts records as faults the texts that the events name, or a backup's signature covers, and that no file
 // supplied.
 func loseTexts(verifier *engine.Verifier, kept map[string]bool, contents bus.BackupContents) {
-	why, told := map[string]string{}, map[string]bool{}
+	why := map[string]string{}
 	for _, l := range contents.Lost {
 		why[l.Digest] = l.Why
 	}
-	for _, named := range verifier.Texts() {
-		if kept[named.Digest] {
-			continue
-		}
-		text := engine.LostText{NamedText: named, Why: "the file does not hold it"}
-		if said := why[named.Digest]; said != "" {
-			text.Why = said
-		}
-		told[named.Digest] = true
-		verifier.LoseText(text)
-	}
+	verifier.LoseTexts(kept, why, "the file does not hold it")
 	for _, digest := range missingTexts(contents) {
-		if !kept[digest] && !told[digest] {
+		if !kept[digest] && !verifier.NamesText(digest) {
 			verifier.Fault(contents.Head.Sequence, engine.FaultText,
 				"%s, which the backup's signature covers and no event names, is lost: %s",
 				digest, cmp.Or(why[digest], "the file does not hold it"))
@@ -234,6 +225,24 @@ func unjudged(v engine.Verdict) string {
 		return fmt.Sprintf("; event %d was not judged", v.LastUnjudged)
 	}
 	return fmt.Sprintf("; events %d to %d were not judged", v.FirstUnjudged, v.LastUnjudged)
+}
+
+// redactionsNamed is how many redactions are named.
+const redactionsNamed = 10
+
+// eventsNamed names events by their sequences, of many only the first.
+func eventsNamed(sequences []uint64, all int) string {
+	var names []string
+	for _, sequence := range sequences[:min(len(sequences), redactionsNamed)] {
+		names = append(names, strconv.FormatUint(sequence, 10))
+	}
+	if more := all - len(names); more > 0 {
+		names = append(names, strconv.Itoa(more)+" more")
+	}
+	if len(names) == 1 {
+		return "event " + names[0]
+	}
+	return "events " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
 // showVerdict shows what an audit found in a file, or in the server's log if file is "". compared says that it was
@@ -254,8 +263,8 @@ func showVerdict(a *cli.Run, v fileVerdict, file string, compared bool) error {
 		}
 		return &failure.Error{
 			Code: failure.AuditFailed,
-			Message: fmt.Sprintf("%s in %s%s",
-				cli.Many(len(v.Faults)+v.FaultsMore, "fault"), cli.Many(int(v.Events), "event"), unjudged(v.Verdict)),
+			Message: fmt.Sprintf("%s in %s%s", cli.Many(len(v.Faults)+v.FaultsMore, "fault"),
+				cli.Many(int(v.Events), "event"), unjudged(v.Verdict.Verdict)),
 			Why:     strings.TrimRight(why.String(), "\n"),
 			Next:    strings.Join(next, "\n"),
 			Details: map[string]any{"verdict": v},
@@ -289,13 +298,21 @@ func showVerdict(a *cli.Run, v fileVerdict, file string, compared bool) error {
 			)
 		}
 		switch {
+		case v.Redacted > 0:
+			a.Field("Texts", fmt.Sprintf("%s that the log names: %d redacted, as an event says that is not here, "+
+				"the others all there and unchanged", cli.Many(v.Texts, "long text"), v.Redacted))
 		case v.Texts > 0 && v.TextsChecked:
 			a.Field("Texts", cli.Many(v.Texts, "long text")+" that the log names, all there and unchanged")
 		case v.Texts > 0:
 			a.Field(
 				"Texts",
-				cli.Many(v.Texts, "long text")+" that the log names, which an export does not hold: not checked",
+				cli.Many(v.Texts, "long text")+" that the log names, which this export does not hold (see "+
+					"`maestro audit export --texts`): not checked",
 			)
+		}
+		if n := len(v.Redactions) + v.RedactionsMore; n > 0 {
+			a.Field("Redacted",
+				cli.Many(n, "long text")+", which nobody can read any more, by "+eventsNamed(v.Redactions, n))
 		}
 		if !v.Views.IsZero() {
 			a.Field("Views", v.Views.String())
@@ -309,8 +326,14 @@ func showVerdict(a *cli.Run, v fileVerdict, file string, compared bool) error {
 				)+" without bodies: their chain was checked, decisions from there on were not",
 			)
 		}
-		if file != "" && v.Signer == nil && !compared {
-			a.Field("End", "not checked: with --from-head and a head that you kept, you see whether it was cut off")
+		switch {
+		case file == "" || v.Signer != nil || compared:
+		case v.Ended:
+			a.Field("End", "as the last line says: the file was not cut off by accident; "+
+				"with --from-head and a head that you kept, you see whether somebody cut it")
+		default:
+			a.Field("End", "not checked, because the last line, which says where the log ended, is missing, as in an "+
+				"export of an earlier version: with --from-head and a head that you kept, you see whether it was cut")
 		}
 		if v.Unauthenticated > 0 {
 			a.Field("Unproved", cli.Many(int(v.Unauthenticated), "event")+" came without a credential (--auth off)")
@@ -321,7 +344,7 @@ func showVerdict(a *cli.Run, v fileVerdict, file string, compared bool) error {
 
 // NewAudit returns the noun audit, with the verbs that read files.
 func NewAudit(a *cli.Run) *cobra.Command {
-	return cli.NewAudit(a, newAuditVerify(a), newAuditReplay(a))
+	return cli.NewAudit(a, newAuditVerify(a), newAuditReplay(a), newAuditDiff(a))
 }
 
 // auditVerify is `maestro audit verify`.
@@ -369,7 +392,7 @@ func (c *auditVerify) run(ctx context.Context, args []string) error {
 	if file != "" {
 		verdict, err = verifyFile(c.Run, file, from, c.signer)
 	} else {
-		verdict.Verdict, err = cli.Ask(ctx, c.Run, (*client.Client).Verify, c.witness)
+		verdict.Verdict.Verdict, err = cli.Ask(ctx, c.Run, (*client.Client).Verify, c.witness)
 	}
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 type Check struct {
 	Name string `json:"name"`
 	// Value is a ratio to the baseline of the same run: of times where Bound is "at most", of rates where it is "at
-	// least".
+	// least". Figures without a goal have no Bound.
 	Value float64 `json:"value"`
 	// Lowest and Highest are the ratios of single rounds between which Value lies.
 	Lowest  float64 `json:"lowest"`
@@ -60,17 +60,17 @@ func Run(ctx context.Context, o Options) ([]Check, error) {
 	}
 	suites := []func(context.Context, Options, func(Check)) error{
 		durable, units, interval, replay, queues,
-		overHTTP, outside, spawns, listing, live, commandLine,
+		overHTTP, outside, spawns, listing, live, moments, commandLine,
 	}
 	if o.Size > 0 {
-		suites = []func(context.Context, Options, func(Check)) error{sizes}
+		suites = []func(context.Context, Options, func(Check)) error{sizes, moments}
 	}
 	var checks []Check
 	for _, suite := range suites {
 		err := suite(ctx, o, func(c Check) {
 			checks = append(checks, c)
-			fmt.Fprintf(o.Progress, "%-24s %6.2f  %-13s (goal: %s %g)  %s\n",
-				c.Name, c.Value, c.spread(), c.Bound, c.Goal, c.verdict())
+			fmt.Fprintf(o.Progress, "%-26s %6.2f  %-13s (%s)  %s\n",
+				c.Name, c.Value, c.spread(), c.aim(), c.verdict())
 		})
 		if err != nil {
 			return checks, err
@@ -85,6 +85,13 @@ func (c Check) spread() string {
 		return ""
 	}
 	return fmt.Sprintf("%.2f-%.2f", c.Lowest, c.Highest)
+}
+
+func (c Check) aim() string {
+	if c.Bound == "" {
+		return "no goal"
+	}
+	return fmt.Sprintf("goal: %s %g", c.Bound, c.Goal)
 }
 
 func (c Check) verdict() string {
@@ -138,6 +145,7 @@ func compared(name string, goal float64, product, baseline []float64, unit, agai
 		Lowest:   slices.Min(rounds),
 		Highest:  slices.Max(rounds),
 		Goal:     goal,
+		OK:       true,
 		Product:  median(product),
 		Baseline: median(baseline),
 		Unit:     unit,

@@ -33,9 +33,18 @@ func newProduct(ctx context.Context, b *bus.Bus) (*product, error) {
 }
 
 func newProductOn(ctx context.Context, log engine.Log) (*product, error) {
-	config := engine.Config{Log: log, Now: time.Now, After: time.After}
-	config.Announcer, _ = log.(engine.Announcer)
-	h, err := engine.Open(ctx, config)
+	return newProductWith(ctx, log, nil)
+}
+
+// newProductWith returns a product that stores snapshots when it is told to.
+func newProductWith(ctx context.Context, log engine.Log, snapshots engine.Snapshots) (*product, error) {
+	h, err := engine.Open(ctx, engine.Config{
+		Log:           log,
+		Snapshots:     snapshots,
+		SnapshotEvery: 1 << 40,
+		Now:           time.Now,
+		After:         time.After,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,8 @@ it is left out.`,
 	cmd.Flags().StringVar(&o.dir, "dir", "", "a directory on the disk to measure; the current one if absent")
 	cmd.Flags().IntVar(&o.rounds, "rounds", 5, "how often product and baseline take turns")
 	cmd.Flags().IntVar(&o.size, "size", 0,
-		"measure instead what a log of so many events costs: memory, start, snapshots; 1000000 takes some minutes")
+		"measure instead what a log of so many events costs: memory, start, snapshots, reads of the past; "+
+			"1000000 takes some minutes")
 	return cmd
 }
 

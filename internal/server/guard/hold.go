@@ -51,7 +51,7 @@ func unfinished(dir, left string) error {
 		Code:    failure.Conflict,
 		Message: "The home " + dir + " is incomplete: the salvage that was creating it was killed",
 		Why:     "what it had created so far is in " + left,
-		Next: "run the salvage again, with the same --to: it removes what was left. Or empty the directory, if you " +
-			"want no salvage there",
+		Next: "run the salvage again, with the same --new-home: it removes what was left. Or empty the directory, if " +
+			"you want no salvage there",
 	}
 }

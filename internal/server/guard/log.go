@@ -71,6 +71,14 @@ func (h Log) PutBlob(ctx context.Context, blob []byte) (digest string, err error
 	return h.Bus.PutBlob(ctx, blob)
 }
 
+// DeleteBlob deletes a long text for good.
+func (h Log) DeleteBlob(ctx context.Context, digest string) error {
+	if err := h.checks.do(h.InPlace); err != nil {
+		return err
+	}
+	return h.Bus.DeleteBlob(ctx, digest)
+}
+
 // StoreDenials implements the store of refusals.
 func (h Log) StoreDenials(ctx context.Context, records []events.StoredDenial) error {
 	if err := h.checks.do(h.InPlace); err != nil {

@@ -33,15 +33,15 @@ func On(ctx context.Context, address, last string) (net.Listener, error) {
 }
 
 // URL returns the URL at which this machine reaches the listener.
-func URL(address net.Addr) string {
+func URL(scheme string, address net.Addr) string {
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {
-		return "http://" + address.String()
+		return scheme + "://" + address.String()
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
 // Hosts returns the legitimate host names of a listener beyond loopback: its addresses, which no page can redirect, and

@@ -27,14 +27,17 @@ const (
 func Until(
 	ctx context.Context, listener *api.Listener, handler http.Handler, stopping func(), logger *slog.Logger,
 ) error {
+	var hands inHand
 	requests, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           hands.count(handler),
 		ReadHeaderTimeout: headersWithin,
 		IdleTimeout:       idleFor,
-		BaseContext:       func(net.Listener) context.Context { return requests },
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		// net/http would answer OPTIONS * without a look at the Host, and without our headers.
+		DisableGeneralOptionsHandler: true,
+		BaseContext:                  func(net.Listener) context.Context { return requests },
+		ErrorLog:                     slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	listener.Configure(server)
 	var quiet api.Silent
@@ -52,10 +55,13 @@ func Until(
 	stopping()
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), Finishing)
 	defer cancel()
-	if err := server.Shutdown(patience); err != nil {
+	if err := errors.Join(server.Shutdown(patience), hands.wait(patience)); err != nil {
 		logger.Warn("requests that did not finish in time are cancelled", "why", err)
 		abandon()
 		_ = server.Close() // the listener is closed already
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), Finishing)
+		defer cancel()
+		_ = hands.wait(last) // what it uses is closed after this
 	}
 	if err := <-stopped; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)

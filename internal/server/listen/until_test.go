@@ -57,7 +57,7 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := URL(listener.Addr())
+	address := URL("http", listener.Addr())
 	watched := &watching{Listener: listener}
 	ctx, terminate := context.WithCancel(t.Context())
 	stopping, stop := context.WithCancel(t.Context())

@@ -115,7 +115,7 @@ func contradicted(ctx context.Context, store string, made backups.Made) bool {
 
 // salvageFrom returns the command that finds the backups in dir; "" is where it searches by default.
 func salvageFrom(dir string) string {
-	command := "maestro salvage --to NEWHOME"
+	command := "maestro salvage --new-home NEWHOME"
 	if dir != "" {
 		command += " --backup-dir " + dir
 	}

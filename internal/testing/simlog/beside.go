@@ -205,6 +205,14 @@ func (b *Blobs) PutBlob(_ context.Context, blob []byte) (string, error) {
 	return digest, nil
 }
 
+// DeleteBlob implements engine.Blobs.
+func (b *Blobs) DeleteBlob(_ context.Context, digest string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.kept, digest)
+	return nil
+}
+
 // Blob returns the bytes of a digest, nil if there are none.
 func (b *Blobs) Blob(digest string) []byte {
 	b.mu.Lock()

@@ -12,6 +12,7 @@ import (
 func (m *model) compare(s *projections.State) error {
 	for _, check := range []func(*projections.State) error{
 		m.compareQueues, m.compareSessions, m.compareTasks, m.compareInputs, m.compareTokens, m.compareTemplates,
+		m.compareWebhooks,
 	} {
 		if err := check(s); err != nil {
 			return err
@@ -232,6 +233,39 @@ func (m *model) compareTemplates(s *projections.State) error {
 	}
 	if len(shown) > 0 {
 		return fmt.Errorf("the templates %q are shown, and are none", shown)
+	}
+	return nil
+}
+
+func (m *model) compareWebhooks(s *projections.State) error {
+	var shown []string
+	for x := range s.Webhooks() {
+		shown = append(shown, x.ID)
+	}
+	for _, id := range m.webhookIDs {
+		x, is := m.webhooks[id], s.Webhook(id)
+		if x.Deleted {
+			if is != nil {
+				return fmt.Errorf("the deleted webhook %s is shown as %+v", id, is)
+			}
+			continue
+		}
+		if len(shown) == 0 || shown[0] != id {
+			return fmt.Errorf("next in the list of webhooks are %q, expected %s", shown, id)
+		}
+		shown = shown[1:]
+		parked := ""
+		if is != nil && is.Parked != nil {
+			parked = string(is.Parked.Why)
+		}
+		if is == nil || is.Name != x.Name || is.URL != x.URL || is.ProjectID != x.Project ||
+			!slices.Equal(is.Types, x.Types) || is.Generation != x.Generation || is.After != x.After ||
+			is.StartedAt != x.Started || parked != x.Parked {
+			return fmt.Errorf("webhook %s is shown as %+v, expected %+v", id, is, x)
+		}
+	}
+	if len(shown) > 0 {
+		return fmt.Errorf("the webhooks %q are shown, and are none", shown)
 	}
 	return nil
 }

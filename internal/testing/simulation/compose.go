@@ -52,6 +52,7 @@ var vocabulary = []string{
 	"input:received",
 	"token:create",
 	"token:revoke",
+	"audit:redact",
 	"template:create",
 	"template:update",
 	"template:reset",
@@ -59,6 +60,7 @@ var vocabulary = []string{
 	"session:lost",
 	"session:recovered",
 	"session:timed-out",
+	"token:used",
 }
 
 // queueing are the commands about queues, questions, tokens and time; systemCommands are those of the system.
@@ -101,6 +103,7 @@ var (
 		"session:lost",
 		"session:recovered",
 		"session:timed-out",
+		"token:used",
 	}
 )
 
@@ -114,6 +117,7 @@ func (w *world) compose(rng *rand.Rand) wish {
 		manifests: w.plan.Manifests,
 		tokens:    w.plan.Tokens,
 		templates: w.plan.Templates,
+		webhooks:  w.plan.Webhooks,
 		messages:  w.plan.Messages,
 		plans:     w.plan.Plans,
 	}
@@ -214,17 +218,14 @@ func (c composer) fresh() wish {
 	if c.templates && c.chance(30) {
 		return c.drawTemplateWish()
 	}
+	if c.webhooks && c.chance(30) {
+		return c.drawWebhookWish()
+	}
 	if c.messages && c.chance(30) {
 		return c.drawMessageWish()
 	}
 	if c.chance(4) {
-		return c.wish(
-			admin,
-			pick(
-				c,
-				[]string{"template:create", "template:update", "template:update", "template:reset", "template:delete"},
-			),
-		)
+		return c.wish(admin, pick(c, templateCommands))
 	}
 	by := c.caller()
 	id := pick(c, vocabulary)
@@ -347,8 +348,14 @@ func (c composer) wish(by caller, id string) wish {
 		c.fillInput(f, by, id)
 	case "token:create", "token:revoke":
 		c.fillToken(f, id)
+	case "token:used":
+		c.fillTokenUse(f)
+	case "audit:redact":
+		c.fillRedaction(f)
 	case "template:create", "template:update", "template:reset", "template:delete":
 		c.fillTemplate(f, id)
+	case "webhook:create", "webhook:update", "webhook:delete", "webhook:resume", "webhook:park":
+		c.fillWebhook(f, id)
 	case "session:lost", "session:recovered", "session:timed-out":
 		f.Project, f.SessionID = "", c.session()
 		if id == "session:lost" {
@@ -432,26 +439,5 @@ func (c composer) order(f *fields, t documents.Task) {
 		f.Before = next
 	default:
 		f.After = next
-	}
-}
-
-// place draws the fields that move a task, and those that add to its lists or remove from them.
-func (c composer) place(f *fields) {
-	t := c.m.tasks[f.TaskID]
-	near := func() string { return c.taskOf(caller{kind: "session", project: t.Project}) }
-	if c.chance(25) {
-		f.ParentID = ptr(pick(c, []string{near(), near(), near(), t.Parent, "", "null"}))
-	}
-	if c.chance(25) {
-		c.order(f, t)
-	}
-	if c.chance(15) {
-		f.AddDependencies = []string{near()}
-	}
-	if c.chance(15) {
-		f.RemoveDependencies = append([]string{near()}, t.Dependencies...)
-	}
-	if c.chance(10) {
-		f.AddLabels, f.RemoveLabels = []string{pick(c, []string{"ui", "db", ""})}, []string{"db"}
 	}
 }

@@ -22,6 +22,7 @@ type composer struct {
 	tokens bool
 	// templates lets templates be created, changed and deleted.
 	templates bool
+	webhooks  bool
 	// messages lets clients send messages to sessions.
 	messages bool
 	// plans lets a plan change again and again.

@@ -1,5 +1,10 @@
 package simulation
 
+import (
+	"fmt"
+	"strings"
+)
+
 // What the composer draws for tokens that expire, tokens created by tokens, and what they may still do.
 
 // tokenNames are the names of tokens in a run about tokens. Tokens of these names are created, revoked and created
@@ -69,4 +74,33 @@ func (c composer) makeToken(by caller) wish {
 		f.ExpiresAt = c.m.at + pick(c, []int64{0, 500, 5_000, 20_000})
 	}
 	return wish{by: by, id: "token:create", fields: f}
+}
+
+// fillTokenUse draws a use of a token. There are more addresses than the log notes of one token.
+func (c composer) fillTokenUse(f *fields) {
+	f.Project = ""
+	f.Name = ptr(pick(c, []string{"admin", "admin", "ann", "ann", "bob", "eve", "none", "", "a b"}))
+	if t, known := c.m.tokens[*f.Name]; known {
+		f.Generation = t.Generation
+	}
+	if c.chance(5) {
+		f.Generation++
+	}
+	f.Address = fmt.Sprintf("192.0.2.%d", c.IntN(20))
+	if c.chance(4) {
+		f.Address = pick(c, []string{"", "two\nlines", strings.Repeat("a", 201)})
+	}
+	if c.chance(20) {
+		f.LoginUntil = c.m.at + pick(c, []int64{-1_000, 20_000, 3_600_000})
+	}
+}
+
+// fillRedaction draws a redaction of one of a few texts.
+func (c composer) fillRedaction(f *fields) {
+	f.Project = ""
+	f.Text = "sha256-" + strings.Repeat(pick(c, []string{"0", "1", "a", "f"}), 64)
+	f.Reason = pick(c, []string{"it held a password", "a customer asked", "two\nlines", " ", ""})
+	if c.chance(5) {
+		f.Text = pick(c, []string{"", "sha256-0", strings.ToUpper(f.Text)})
+	}
 }

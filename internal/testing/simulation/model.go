@@ -18,9 +18,10 @@ type model struct {
 	inputs    map[string]documents.Question
 	tokens    map[string]documents.Token
 	templates map[string]documents.Template
+	webhooks  map[string]documents.Webhook
 
 	// Their ids in order of creation, deleted ones too.
-	projectIDs, taskIDs, sessionIDs, queueIDs, inputIDs, templateIDs []string
+	projectIDs, taskIDs, sessionIDs, queueIDs, inputIDs, templateIDs, webhookIDs []string
 
 	// siblings are all tasks of each project, in the order in which those below the same parent are shown.
 	siblings map[string][]string
@@ -41,6 +42,7 @@ func viewed(s *documents.State) *model {
 		inputs:    map[string]documents.Question{},
 		tokens:    map[string]documents.Token{},
 		templates: map[string]documents.Template{},
+		webhooks:  map[string]documents.Webhook{},
 		siblings:  s.Siblings,
 		at:        s.At,
 	}
@@ -50,6 +52,7 @@ func viewed(s *documents.State) *model {
 	m.queueIDs = by(m.queues, s.Queues, func(q documents.Queue) string { return queueID(q.Project, q.Name) })
 	m.inputIDs = by(m.inputs, s.Questions, func(q documents.Question) string { return q.ID })
 	m.templateIDs = by(m.templates, s.Templates, func(t documents.Template) string { return t.ID })
+	m.webhookIDs = by(m.webhooks, s.Webhooks, func(w documents.Webhook) string { return w.ID })
 	by(m.tokens, s.Tokens, func(t documents.Token) string { return t.Name })
 	return m
 }

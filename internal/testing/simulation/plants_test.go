@@ -91,7 +91,7 @@ var plants = []plant{
 	},
 	{
 		"a batch is appended event by event, even after one was refused",
-		[]edit{{writer, "	return h.config.Log.Append(ctx, d.ground, d.messages)\n", `	var failed error
+		[]edit{{writer, appendOnce, `	var failed error
 	for i := range d.messages {
 		if err := h.config.Log.Append(ctx, d.ground+uint64(i), d.messages[i:i+1]); err != nil {
 			failed = err
@@ -110,11 +110,6 @@ var plants = []plant{
 	{
 		"\"already so\" is answered before the state it is based on is committed",
 		answerEarly("r.err == nil && r.answer.Event == nil && r.retryOf == 0"),
-	},
-	{
-		"events are announced before they are committed",
-		beforeAppend(
-			"		if h.config.Announcer != nil {\n			h.config.Announcer.Announce(d.messages)\n		}\n"),
 	},
 	{
 		"the head file is written before the commit",
@@ -303,7 +298,7 @@ var plants = []plant{
 		decide, "PrevHash:    s.Head().Hash,", "PrevHash: s.Genesis(),",
 	}}},
 	{"a chain hash leaves out the hash before it", []edit{{
-		"projections/state.go", "Hash: events.Next(e.PrevHash, body)}",
+		"projections/withheld.go", "Hash: events.Next(prev, body)}",
 		"Hash: events.Next(s.genesis, body)}",
 	}}},
 	{"the fold reads the clock", []edit{{
@@ -413,7 +408,7 @@ var plants = []plant{
 		"	if p.Tasks > 1000 {\n",
 	}}},
 	{"only the first byte of a long text is stored", []edit{{
-		handler, "h.config.Blobs.PutBlob(ctx, []byte(text))", "h.config.Blobs.PutBlob(ctx, []byte(text[:1]))",
+		handler, "h.putBlob(ctx, []byte(text))", "h.putBlob(ctx, []byte(text[:1]))",
 	}}},
 
 	// Permissions.
@@ -615,6 +610,24 @@ var plants = []plant{
 	{"the fold does not change the generation of a session's secret", []edit{{
 		"projections/token.go",
 		"x.ownFields().Generation = d.Generation", "x.ownFields().Generation = x.Generation",
+	}}},
+
+	// Webhooks.
+	{"a webhook is parked before it failed for long enough", []edit{{
+		"commands/webhook.go", "x.FailingFor < x.Patience ||", "x.FailingFor < x.Patience-1 ||",
+	}}},
+	{"a webhook is parked for failures before it was resumed", []edit{{
+		"commands/webhook.go", "			x.FailingFor > c.At.UnixMilli()-hook.StartedAt {\n",
+		"			x.FailingFor > c.At.UnixMilli()-hook.CreatedAt {\n",
+	}}},
+	{"a deleted webhook is changed", []edit{{
+		"projections/webhook.go", "x != nil && !x.Deleted", "x != nil",
+	}}},
+	{"a webhook's URL may hold a password", []edit{{
+		"commands/webhook.go", "	case strings.ContainsRune(host, '@'):\n", "	case false:\n",
+	}}},
+	{"a resumed webhook does not skip", []edit{{
+		"projections/webhook.go", "			x.After = f.sequence\n", "			x.After++\n",
 	}}},
 
 	// Templates.
@@ -1234,3 +1247,6 @@ var plants = []plant{
 		changes, "	dropSame(&kept.Title, t.Title)\n", "",
 	}}},
 }
+
+// appendOnce is where a batch is appended.
+const appendOnce = "	return h.metered(d, func() error { return h.config.Log.Append(ctx, d.ground, d.messages) })\n"

@@ -282,22 +282,6 @@ func (w *world) judgeLog() *Failure {
 
 // These are called during a step, from the Handler's goroutines, and compare with what is on disk at that moment.
 
-func (w *world) announced(committed []events.Message) {
-	firm := w.store.Firm()
-	for _, m := range committed {
-		if m.Sequence == 0 || m.Sequence > uint64(len(firm)) || !bytes.Equal(firm[m.Sequence-1].Body, m.Body) {
-			w.fail(
-				failure(
-					"only durable events are visible",
-					"event %d was announced, but %d are on disk",
-					m.Sequence,
-					len(firm),
-				),
-			)
-		}
-	}
-}
-
 func (w *world) headRecorded(head events.Head) {
 	if w.damaged {
 		return

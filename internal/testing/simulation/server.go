@@ -86,7 +86,6 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 		Blobs:         s.w.blobs,
 		Snapshots:     snapshots,
 		Witness:       s.witness,
-		Announcer:     announcer{s.w},
 		Now:           s.now,
 		After:         time.After,
 		SnapshotEvery: s.w.plan.SnapshotEvery,
@@ -345,7 +344,3 @@ func foreignSnapshot(sequence uint64) events.Snapshot {
 		State:   state,
 	}
 }
-
-type announcer struct{ w *world }
-
-func (a announcer) Announce(committed []events.Message) { a.w.announced(committed) }

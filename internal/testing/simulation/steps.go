@@ -124,6 +124,8 @@ type Plan struct {
 	Tokens bool
 	// Templates makes commands about templates more frequent than others.
 	Templates bool
+	// Webhooks makes clients and the server send commands about webhooks.
+	Webhooks bool
 	// Messages lets clients send messages to sessions; no other run has messages.
 	Messages bool
 	// Plans makes changes of a plan more frequent than other commands.
@@ -188,6 +190,7 @@ func NewPlan(seed uint64) Plan {
 	// Each of these choices has random numbers of its own, so that adding one does not change the other runs.
 	p.Manifests = rand.New(rand.NewPCG(seed, 0x6d616e69)).IntN(3) == 0
 	p.Tokens = rand.New(rand.NewPCG(seed, 0x6578706972)).IntN(4) == 0
+	p.Webhooks = rand.New(rand.NewPCG(seed, 0x686f6f6b)).IntN(6) == 0
 	p.Templates = rand.New(rand.NewPCG(seed, 0x74656d70)).IntN(6) == 0
 	if p.Gossip = fewDenials(seed) && rand.New(rand.NewPCG(seed, 0x676f73736970)).IntN(3) == 0; p.Gossip {
 		p.Furnished = true

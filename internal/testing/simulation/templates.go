@@ -9,6 +9,11 @@ import (
 // ownTemplates are some of the built-in templates: few, so that several commands affect the same one.
 var ownTemplates = []string{"execute-simple", "execute-queue", "execute-tree"}
 
+// templateCommands are the commands about templates, as often as they are drawn.
+var templateCommands = []string{
+	"template:create", "template:update", "template:update", "template:reset", "template:delete",
+}
+
 func (c composer) fillTemplate(f *fields, id string) {
 	f.Project = ""
 	if id != "template:create" {

@@ -124,7 +124,20 @@ type fields struct {
 	Lease        int64     `json:"lease,omitempty"`
 	Manifest     *string   `json:"manifestDigest,omitempty"`
 	TemplateID   string    `json:"templateId,omitempty"`
+	WebhookID    string    `json:"webhookId,omitempty"`
+	URL          *string   `json:"url,omitempty"`
+	Types        *[]string `json:"types,omitempty"`
+	NewSecret    bool      `json:"newSecret,omitempty"`
+	Skip         bool      `json:"skip,omitempty"`
+	Why          string    `json:"why,omitempty"`
+	Failures     int       `json:"failures,omitempty"`
+	FailingFor   int64     `json:"failingFor,omitempty"`
+	Patience     int64     `json:"patience,omitempty"`
+	Problem      string    `json:"problem,omitempty"`
 	Content      *string   `json:"content,omitempty"`
+	Generation   int       `json:"generation,omitempty"`
+	Address      string    `json:"address,omitempty"`
+	LoginUntil   int64     `json:"loginUntil,omitempty"`
 
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }

@@ -46,7 +46,7 @@ var attributes = []attribute{
 	},
 	{"requesthash", "the first half of the SHA-256 of the command as it was sent, 32 hexadecimal digits", always},
 	{"rules", "version of the rules that permitted and decided the command", always},
-	{"authn", "how the actor was authenticated: `token`, `socket` or `none`", always},
+	{"authn", "how the actor was authenticated: `token`, `socket` or `none`; the system is not", ifAny},
 	{"occurredat", "when the command was given, if it then waited in an outbox", whenLate},
 	{"data", "what happened; see the types below", always},
 }

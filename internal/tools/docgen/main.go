@@ -1,6 +1,6 @@
-// Command docgen writes docs/events.md, docs/limits.md, docs/permissions.md, docs/routes.md and
-// workers/prompt/syntax_gen.go from the code. With -check it writes nothing and fails when a file is not what the code
-// says.
+// Command docgen writes docs/doctor.md, docs/events.md, docs/limits.md, docs/metrics.md, docs/permissions.md,
+// docs/routes.md and workers/prompt/syntax_gen.go from the code. With -check it writes nothing and fails when a file is
+// not what the code says.
 package main
 
 import (
@@ -15,8 +15,12 @@ var pages = []struct {
 	path string
 	page func() string
 }{
+	{"api/openapi/docs.html", documentPage},
+	{"api/openapi/openapi.json", documentFile},
+	{"docs/doctor.md", doctorPage},
 	{"docs/events.md", eventsPage},
 	{"docs/limits.md", limitsPage},
+	{"docs/metrics.md", metricsPage},
 	{"docs/permissions.md", permissionsPage},
 	{"docs/routes.md", routesPage},
 	{"workers/prompt/syntax_gen.go", syntaxFile},

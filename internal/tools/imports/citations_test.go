@@ -48,7 +48,8 @@ func TestCitationsResolve(t *testing.T) {
 		}
 		at = filepath.ToSlash(at)
 		if entry.IsDir() {
-			if strings.HasPrefix(entry.Name(), ".") && at != "." && at != ".ci" || at == "docs/spec" || at == "bin" {
+			if strings.HasPrefix(entry.Name(), ".") && at != "." && at != ".ci" || at == "docs/spec" || at == "bin" ||
+				entry.Name() == "node_modules" {
 				return filepath.SkipDir
 			}
 			return nil

@@ -22,7 +22,6 @@ var kept = map[string]string{
 	"commands.AuthnSocket":    "an event may say that its caller is known by a socket",
 	"commands.IDs":            "the tests of the engine decide every command",
 	"engine.FaultRules":       "docs/operations.md is held to it, from another package",
-	"WatchNow":                "a stream begins with a snapshot",
 	"api/client.WithPatience": "the load test counts the answers that the command line waits out",
 }
 

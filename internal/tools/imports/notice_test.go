@@ -27,6 +27,7 @@ var compatible = []struct{ name, words string }{
 	{"BSD-3-Clause", "Neither the name of"},
 	{"BSD-2-Clause", "Redistribution and use in source and binary forms"},
 	{"ISC", "Permission to use, copy, modify, and/or distribute this software for any purpose"},
+	{"ISC", "Permission to use, copy, modify, and distribute this software for any purpose with or without fee"},
 	{"CC0-1.0", "CC0 1.0 Universal"},
 }
 

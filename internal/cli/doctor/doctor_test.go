@@ -1,0 +1,129 @@
+package doctor
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"maestro/events"
+	"maestro/service/wire"
+)
+
+// Each figure is a finding from its bound on, and none below it.
+func TestFiguresBecomeFindings(t *testing.T) {
+	for _, c := range []struct {
+		figure    string
+		well, bad float64
+		want      *Kind
+	}{
+		{"maestro_collect_failures_total", 0, 1, metricsMissing},
+		{`maestro_projection_lag_events{projection="state"}`, lagMost - 1, lagMost, projectionLag},
+		{`maestro_projection_lag_events{projection="live"}`, lagMost - 1, lagMost, projectionLag},
+		{"maestro_commands_waiting", waitingMost - 1, waitingMost, commandsWaiting},
+		{`maestro_streams_dropped_total{kind="live"}`, droppedMost - 1, droppedMost, streamsDropped},
+		{`maestro_queue_items{status="quarantined"}`, 0, 1, itemsQuarantined},
+		{`maestro_queue_items{status="queued"}`, 0, 1, nil},
+		{`maestro_sessions{status="lost"}`, 0, 1, sessionsLost},
+		{"maestro_log_events", eventsMost - 1, eventsMost, logLarge},
+		{"maestro_disk_free_bytes", bytesLeast, bytesLeast - 1, diskLow},
+		{"maestro_disk_free_bytes", bytesLeast, 1 << 20, diskFull},
+		{"maestro_disk_free_files", filesLeast, filesLeast - 1, filesLow},
+		{`maestro_durability_info{mode="always"}`, 1, 1, nil},
+		{`maestro_durability_info{mode="interval"}`, 1, 1, durability},
+	} {
+		for value, want := range map[float64]*Kind{c.well: nil, c.bad: c.want} {
+			if c.well == c.bad {
+				want = c.want
+			}
+			x := &examination{figures: parsed(t, fmt.Sprintf("%s %g\n", c.figure, value))}
+			found := x.ofFigures()
+			checkFindings(t, found)
+			switch {
+			case want == nil && len(found) > 0:
+				t.Errorf("%s %g: found %+v", c.figure, value, found)
+			case want != nil && (len(found) != 1 || found[0].ID != want.ID):
+				t.Errorf("%s %g: found %+v, want %s", c.figure, value, found, want.ID)
+			}
+		}
+	}
+}
+
+func parsed(t *testing.T, text string) map[string]*dto.MetricFamily {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader([]byte(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
+}
+
+// checkFindings checks that each finding says why it matters and what to do.
+func checkFindings(t *testing.T, found []Finding) {
+	t.Helper()
+	for _, f := range found {
+		if f.What == "" || f.Why == "" || f.Next == "" {
+			t.Errorf("the finding says too little: %+v", f)
+		}
+		if !slices.ContainsFunc(Kinds(), func(k *Kind) bool { return k.ID == f.ID && k.Severity == f.Severity }) {
+			t.Errorf("the finding is not listed: %+v", f)
+		}
+	}
+}
+
+func TestRefusalsThatRise(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	denied := func(ago time.Duration, count int) wire.Denial {
+		var d wire.Denial
+		d.Actor, d.Command, d.Count = "/users/eve", "task:complete", count
+		d.Last = events.Millis(now.Add(-ago).UnixMilli())
+		return d
+	}
+	for name, c := range map[string]struct {
+		denials []wire.Denial
+		rise    bool
+	}{
+		"none":           {},
+		"few":            {[]wire.Denial{denied(time.Minute, refusedLeast-1)}, false},
+		"many at once":   {[]wire.Denial{denied(time.Minute, refusedLeast)}, true},
+		"long ago":       {[]wire.Denial{denied(2*time.Hour, 1000)}, false},
+		"as many before": {[]wire.Denial{denied(time.Minute, 40), denied(30*time.Minute, 60)}, false},
+		"more than that": {[]wire.Denial{denied(time.Minute, 41), denied(30*time.Minute, 60)}, true},
+		"very many":      {[]wire.Denial{denied(time.Minute, 40e6), denied(30*time.Minute, 60e6)}, false},
+		// The records reach back for 25 minutes, and the last ten of these had as many as the 15 before.
+		"a full page": {slices.Concat(slices.Repeat([]wire.Denial{denied(time.Minute, 1)}, 600),
+			slices.Repeat([]wire.Denial{denied(25*time.Minute, 1)}, 400)), false},
+		"a full page of now": {slices.Repeat([]wire.Denial{denied(time.Minute, 1)}, comparedMost), true},
+	} {
+		found := ofRefusals(c.denials, now)
+		checkFindings(t, found)
+		if rise := len(found) == 1 && found[0].ID == refusalsRising.ID; rise != c.rise {
+			t.Errorf("%s: found %+v", name, found)
+		}
+		if c.rise && !strings.Contains(found[0].What, "/users/eve") {
+			t.Errorf("%s: it does not say who: %+v", name, found)
+		}
+		unknown := c.rise && strings.Contains(found[0].Why, "nobody can say")
+		if unknown != (name == "a full page of now") {
+			t.Errorf("%s: found %+v", name, found)
+		}
+	}
+}
+
+// The ids are unique, because programs match on them.
+func TestKindsAreUnique(t *testing.T) {
+	seen := map[string]bool{}
+	for _, kind := range Kinds() {
+		if seen[kind.ID] || kind.About == "" {
+			t.Errorf("%+v is there twice, or says nothing", kind)
+		}
+		seen[kind.ID] = true
+	}
+}

@@ -1,0 +1,146 @@
+package doctor
+
+// Severity says how much a finding matters.
+type Severity string
+
+// The severities. Only errors and warnings say that something is wrong.
+const (
+	Error   Severity = "error"   // something does not work, or data is at risk
+	Warning Severity = "warning" // it will become an error, or somebody has to act
+	Info    Severity = "info"    // good to know
+	OK      Severity = "ok"      // a check that found nothing
+)
+
+// Kind is what a check can find.
+type Kind struct {
+	// ID never changes: programs match on it.
+	ID       string
+	Severity Severity
+	// About says what it means, for the page that lists all kinds.
+	About string
+}
+
+// The kinds of findings about the connection.
+var (
+	environment = &Kind{
+		"environment", Error,
+		"the environment does not name a server or a credential that can be used",
+	}
+	serverStopped = &Kind{"server-stopped", Error, "no server runs on the home"}
+	serverKilled  = &Kind{
+		"server-killed", Error,
+		"the home's server ended without a clean stop, and left `server.json`",
+	}
+	serverStarting = &Kind{
+		"server-starting", Warning,
+		"a server holds the home and does not listen yet, or not any more",
+	}
+	serverSilent   = &Kind{"server-silent", Error, "nothing answers at the server's address, or not in time"}
+	serverStranger = &Kind{"server-stranger", Error, "another program answers at the server's address"}
+	serverBusy     = &Kind{"server-busy", Warning, "the server is too busy to identify itself"}
+	tokenRefused   = &Kind{"token-refused", Error, "the server does not accept the credential"}
+	limited        = &Kind{"limited", Info, "the caller may not see everything, so some checks were left out"}
+)
+
+// The kinds of findings about the server.
+var (
+	versionSkew  = &Kind{"version-skew", Warning, "the command line and the server have different versions"}
+	notReady     = &Kind{"not-ready", Error, "the server accepts no writes"}
+	readyWarning = &Kind{"ready-warning", Warning, "`/readyz` warns of something"}
+	clockWrong   = &Kind{"clock-wrong", Warning, "the server does not follow its machine's clock, or is ahead of it"}
+	clockSkew    = &Kind{
+		"clock-skew", Warning,
+		"the clocks of this machine and of the server's differ by more than a minute",
+	}
+	durability = &Kind{"durability", Info, "the server acknowledges events before they are on the disk"}
+)
+
+// The kinds of findings in the figures.
+var (
+	metricsMissing  = &Kind{"metrics-missing", Warning, "the server does not show all its figures"}
+	projectionLag   = &Kind{"projection-lag", Warning, "what reads or the live views show is far behind the log"}
+	commandsWaiting = &Kind{"commands-waiting", Warning, "many commands wait for the writer"}
+	streamsDropped  = &Kind{
+		"streams-dropped", Warning,
+		"readers of streams were cut off, because they were too slow",
+	}
+	refusalsRising   = &Kind{"refusals-rising", Warning, "more commands are refused than before"}
+	itemsQuarantined = &Kind{"items-quarantined", Warning, "queue items failed too often, and wait for a person"}
+	sessionsLost     = &Kind{"sessions-lost", Warning, "sessions were not heard in time"}
+	logLarge         = &Kind{"log-large", Warning, "the log is larger than any that was measured"}
+	diskLow          = &Kind{"disk-low", Warning, "the log's disk has little room"}
+	diskFull         = &Kind{"disk-full", Error, "the log's disk has too little room for writes"}
+	filesLow         = &Kind{"files-low", Warning, "few more files can be made on the log's disk"}
+	tokenExpiring    = &Kind{"token-expiring", Warning, "a named token expires within a week"}
+	tokenExpired     = &Kind{
+		"token-expired", Warning,
+		"a named token has expired, and sessions that it spawned go on",
+	}
+)
+
+// The kinds of findings about the home.
+var (
+	homeMissing  = &Kind{"home-missing", Error, "there is no home"}
+	homeUnusable = &Kind{
+		"home-unusable", Error,
+		"the home, or a file in it, has the wrong owner, mode, kind or content",
+	}
+	homeReadOnly  = &Kind{"home-read-only", Warning, "the home cannot be written to"}
+	homeNewer     = &Kind{"home-newer", Error, "a newer version wrote the home"}
+	keyMissing    = &Kind{"key-missing", Error, "the home lacks the key of its sessions' secrets"}
+	configInvalid = &Kind{"config-invalid", Error, "`config.json` of the home cannot be used"}
+	storeUnclean  = &Kind{"store-unclean", Warning, "the last server did not stop cleanly"}
+	headBroken    = &Kind{"head-broken", Error, "the head file cannot be read"}
+	headAhead     = &Kind{"head-ahead", Error, "the head file saw more of the log than there is, or another event"}
+	leftovers     = &Kind{"leftovers", Warning, "a killed restore or salvage left a directory behind"}
+	damagedCopies = &Kind{"damaged-copies", Info, "copies of a damaged store are in the home"}
+	backupMissing = &Kind{"backup-missing", Warning, "there is no automatic backup"}
+	backupOld     = &Kind{"backup-old", Warning, "the newest automatic backup is more than two days old"}
+	backupPartial = &Kind{"backup-partial", Warning, "the newest automatic backup lacks long texts"}
+	outboxWaiting = &Kind{"outbox-waiting", Warning, "kept commands wait to be delivered"}
+	outboxAside   = &Kind{"outbox-aside", Warning, "kept commands were set aside, and are not delivered"}
+	outboxRefused = &Kind{
+		"outbox-refused", Warning,
+		"the server refused kept commands, and their session has not seen it",
+	}
+	landlock = &Kind{"landlock", Info, "whether the kernel can confine agents with Landlock"}
+)
+
+// Kinds returns every kind of finding, in the order of the page that lists them.
+func Kinds() []*Kind {
+	return []*Kind{
+		environment, serverStopped, serverKilled, serverStarting, serverSilent, serverStranger, serverBusy,
+		tokenRefused, limited, versionSkew, notReady, readyWarning, clockWrong, clockSkew, durability, metricsMissing,
+		projectionLag,
+		commandsWaiting, streamsDropped, refusalsRising, itemsQuarantined, sessionsLost, logLarge, diskLow, diskFull,
+		filesLow, tokenExpiring, tokenExpired, homeMissing, homeUnusable, homeReadOnly, homeNewer, keyMissing,
+		configInvalid, storeUnclean, headBroken, headAhead, leftovers, damagedCopies, backupMissing, backupOld,
+		backupPartial, outboxWaiting, outboxAside, outboxRefused, landlock,
+	}
+}
+
+// Finding is one thing that a check found.
+type Finding struct {
+	ID       string   `json:"id"`
+	Severity Severity `json:"severity"`
+	// Code is that of a warning of the server, "" for other findings.
+	Code string `json:"code,omitempty"`
+	What string `json:"what"`
+	// Why says why it matters, Next what to do; both are empty only if nothing is wrong.
+	Why  string `json:"why,omitempty"`
+	Next string `json:"next,omitempty"`
+}
+
+// found returns a finding of a kind.
+func (k *Kind) found(what, why, next string) Finding {
+	if why == "" {
+		why = k.About
+	}
+	return Finding{
+		ID:       k.ID,
+		Severity: k.Severity,
+		What:     what,
+		Why:      why,
+		Next:     next,
+	}
+}

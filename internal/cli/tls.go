@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"crypto/x509"
+	"errors"
+	"io"
+	"strings"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/internal/files"
+	"maestro/internal/home"
+	"maestro/service/wire"
+)
+
+// tlsNext says what to do about a connection that failed because of TLS; "" if it failed for another reason.
+func tlsNext(failed *client.ConnectionError) string {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.Is(failed.Err, client.ErrSpeaksTLS):
+		return "use https://" + strings.TrimPrefix(failed.URL, "http://") + ": set MAESTRO_API_URL to it"
+	case errors.Is(failed.Err, client.ErrAnotherCertificate):
+		return "see with `maestro doctor` whether another program listens there; restart the home's server"
+	case errors.As(failed.Err, &unknown):
+		return "set MAESTRO_CA to a PEM file with the certificate that signed the server's, or with the server's own"
+	case errors.As(failed.Err, &name):
+		return "use a name or an address of the server that its certificate has"
+	case errors.As(failed.Err, &invalid):
+		return "renew the server's certificate, and check this machine's clock"
+	}
+	return ""
+}
+
+// withRoots returns the option for the authorities that MAESTRO_CA names, and for those of the system if it is not set.
+func (a *Run) withRoots() (client.Option, error) {
+	path := a.Getenv(wire.EnvCA)
+	if path == "" {
+		return func(*client.Client) {}, nil
+	}
+	content, err := readCertificates(path)
+	roots := x509.NewCertPool()
+	if err == nil && !roots.AppendCertsFromPEM(content) {
+		err = errors.New("it holds no certificate in PEM")
+	}
+	if err != nil {
+		return nil, failure.Usage("MAESTRO_CA names no certificates: %s", path).WithWhy("%s", err).
+			WithNext("set it to a PEM file with the certificate that signed the server's, or with the server's own")
+	}
+	return client.WithRoots(roots), nil
+}
+
+// maxCertificates is the longest file of certificates, in bytes: about three times that of a system.
+const maxCertificates = 1 << 20
+
+func readCertificates(path string) ([]byte, error) {
+	f, err := files.OpenNamed(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxCertificates))
+}
+
+// homeCertificate returns the fingerprint of the certificate of the home's server, "" if the address is another one's.
+func (a *Run) homeCertificate(base string) string {
+	path, err := home.Path(a.Getenv)
+	if err != nil {
+		return ""
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = h.Close() }()
+	server, running, err := h.Listening()
+	if err != nil || !running || strings.TrimRight(server.Address, "/") != base {
+		return ""
+	}
+	return server.Certificate
+}
