@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"maestro/engine"
+	"maestro/internal/testing/race"
 	"maestro/service"
 	"maestro/service/wire"
 )
@@ -29,7 +30,10 @@ func BenchmarkReport(b *testing.B) {
 
 // A report over HTTP takes few allocations: nearly all calls are reports.
 func TestReportAllocations(t *testing.T) {
-	const most = 88 // about 35 are the test's own, 11 the race detector's, and 7 the request id and headers
+	if race.Enabled {
+		t.Skip("under the race detector, pools drop some of what is put back; 'make test' runs this without it, too")
+	}
+	const most = 80 // about 35 are the test's own, and 7 the request id and headers
 	if got := testing.AllocsPerRun(500, reporter(t)); got > most {
 		t.Errorf("a report takes %v allocations, want at most %d", got, most)
 	}
