@@ -108,8 +108,9 @@ func (s *Service) pastAt(ctx context.Context, c *Caller, sequence uint64) (*engi
 			Kind:    KindBusy,
 			Code:    codeLimited,
 			Message: "Too many moments are read at once",
-			Why: "the server keeps the state of each moment until its answers are read; " + c.By.String() + " may read " +
-				strconv.Itoa(readerOf(c.By).most) + " at once, and fewer while others read other moments",
+			Why: "the server keeps the state of each moment until its answers are read; " + c.By.String() +
+				" may read " + strconv.Itoa(readerOf(c.By).most) +
+				" at once, and fewer while others read other moments",
 			Next:       "finish reading the answers that are open, then try again",
 			RetryAfter: time.Second,
 		}
