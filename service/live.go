@@ -51,9 +51,11 @@ type Live struct {
 	rereads atomic.Uint64
 	// unread counts the readers that were cut off because they did not read.
 	unread atomic.Uint64
-	// news is closed when frames came or the views are followed, and when that ended; failed says why it did.
-	news   chan struct{}
+	// began is closed when the views are followed, and when that ended; failed says why it did.
+	began  chan struct{}
 	failed error
+	// waits are those of the readers that have all frames.
+	waits liveWaits
 }
 
 // newLive returns what follows the log of a handler. Run has to run for as long as readers are served.
@@ -64,7 +66,7 @@ func newLive(handler *engine.Handler, logger *slog.Logger, templates templateVie
 		templates: templates,
 		rest:      liveRest,
 		asked:     make(chan struct{}, 1),
-		news:      make(chan struct{}),
+		began:     make(chan struct{}),
 	}
 }
 
@@ -101,7 +103,7 @@ func (l *Live) follow(ctx context.Context) error {
 		err := p.Next(waiting, func() { l.mu.Lock(); locked = true }, l.add)
 		if locked {
 			if err == nil {
-				l.tell()
+				l.waits.tell()
 			}
 			l.mu.Unlock()
 		}
@@ -130,7 +132,7 @@ func (l *Live) begin(ctx context.Context) (*engine.Projection, error) {
 	l.state, l.index, l.failed = p.State(), index, nil
 	l.frames = make([]*liveFrame, liveMost)
 	l.first, l.next, l.bytes = head+1, head+1, 0
-	l.tell()
+	l.tellAll()
 	return p, nil
 }
 
@@ -140,6 +142,7 @@ func (l *Live) add(c *engine.Commit) {
 	if l.next-l.first == liveMost {
 		l.drop()
 	}
+	l.waits.add(f, l.last())
 	l.frames[l.next%liveMost] = f
 	l.next++
 	l.bytes += f.size
@@ -155,10 +158,20 @@ func (l *Live) drop() {
 	l.first++
 }
 
-// tell wakes those who wait for news. It is called with the lock.
-func (l *Live) tell() {
-	close(l.news)
-	l.news = make(chan struct{})
+// last returns the position after the newest frame that is kept; the zero value if there is none. It is called with the
+// lock.
+func (l *Live) last() Position {
+	if l.state == nil || l.next == l.first {
+		return Position{}
+	}
+	return l.frames[(l.next-1)%liveMost].Position
+}
+
+// tellAll wakes all that wait. It is called with the lock.
+func (l *Live) tellAll() {
+	close(l.began)
+	l.began = make(chan struct{})
+	l.waits.tellAll()
 }
 
 // leaveIdle stops keeping frames if nobody watches.
@@ -184,7 +197,7 @@ func (l *Live) ended(why error) {
 func (l *Live) forget(why error) {
 	l.state, l.index, l.frames, l.failed = nil, nil, nil, why
 	l.first, l.next, l.bytes = 0, 0, 0
-	l.tell()
+	l.tellAll()
 }
 
 // list names all views, and returns the sequence after which they are so; 0 if the views are not followed.
@@ -210,7 +223,7 @@ func (l *Live) enter(ctx context.Context) error {
 	l.mu.Unlock()
 	for {
 		l.mu.RLock()
-		ready, failed, news := l.state != nil, l.failed, l.news
+		ready, failed, began := l.state != nil, l.failed, l.began
 		l.mu.RUnlock()
 		if ready {
 			return nil
@@ -224,7 +237,7 @@ func (l *Live) enter(ctx context.Context) error {
 		default:
 		}
 		select {
-		case <-news:
+		case <-began:
 		case <-ctx.Done():
 			l.leave()
 			return ctx.Err()
@@ -241,9 +254,9 @@ func (l *Live) leave() {
 // errNotKept says that the next frame of a reader is not kept any more.
 var errNotKept = errors.New("the next frame is not kept any more")
 
-// from appends kept frames from a sequence on, at most most. If there are none yet, it returns what is closed when
-// there is news.
-func (l *Live) from(sequence uint64, to []*liveFrame, most int) ([]*liveFrame, <-chan struct{}, error) {
+// from appends kept frames from a sequence on, at most most. If there are none yet, the reader waits with a filter, and
+// must end that.
+func (l *Live) from(sequence uint64, to []*liveFrame, most int, f *WatchFilter) ([]*liveFrame, *liveWait, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	switch {
@@ -251,10 +264,26 @@ func (l *Live) from(sequence uint64, to []*liveFrame, most int) ([]*liveFrame, <
 		return to, nil, l.failed
 	case l.state == nil || sequence < l.first:
 		return to, nil, errNotKept
+	case sequence >= l.next:
+		return to, l.waits.join(f), nil
 	}
 	for ; sequence < l.next && most > 0; most-- {
 		to = append(to, l.frames[sequence%liveMost])
 		sequence++
 	}
-	return to, l.news, nil
+	return to, nil, nil
+}
+
+// endWait ends a reader's wait. It returns the position up to which nothing came that may be shown to the reader, and
+// whether something came after it.
+func (l *Live) endWait(w *liveWait) (before Position, came bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	l.waits.leave(w)
+	select {
+	case <-w.ended:
+		return w.before, true
+	default:
+		return l.last(), false
+	}
 }

@@ -20,7 +20,7 @@ import (
 // live runs the live views of a world.
 func (w *world) live() {
 	w.Helper()
-	w.Views.rest = 0
+	w.Views.rest = time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

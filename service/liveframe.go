@@ -16,6 +16,8 @@ type liveFrame struct {
 	Position
 
 	event *events.Event
+	// by is the session that the event is from, "" for others.
+	by string
 	// text is the stored event.
 	text    []byte
 	changes []liveChange
@@ -45,6 +47,7 @@ type liveChange struct {
 func frameOf(s *projections.State, x *projections.ViewIndex, c *engine.Commit, of templateViews) *liveFrame {
 	f := &liveFrame{Position: positionOf(c.Sequence, c.Body), event: c.Event, text: c.Text}
 	f.size = len(c.Text)
+	_, f.by, _ = projections.SessionOfSource(c.Event.Source)
 	for _, key := range x.Changed(s, c.Changes) {
 		f.add(liveView(s, x, key, c.Changes, of))
 	}

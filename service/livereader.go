@@ -47,6 +47,8 @@ type LiveReader struct {
 	// movedAt is when the reader was last told of such a position.
 	moved   bool
 	movedAt time.Time
+	// heardAt is when the waiting session was last noted as heard.
+	heardAt time.Time
 	// passed is the position after frames that show nothing, behind those that are pending.
 	passed Position
 	// ready is the sequence at which the snapshot is whole, 0 once that was said.
@@ -93,6 +95,7 @@ func (s *Service) Live(ctx context.Context, c *Caller, in *wire.LiveFilter) (*Li
 		service: s,
 		caller:  c,
 		filter:  filter,
+		heardAt: time.Now(),
 		at:      after,
 		leave:   func() { s.Views.leave(); leave() },
 	}
@@ -217,7 +220,7 @@ func (r *LiveReader) nextFrames(ctx context.Context) error {
 	clear(r.frames)
 	r.frames = r.frames[:0]
 	for {
-		frames, news, err := r.service.Views.from(r.at.Sequence+1, r.frames, liveBatch)
+		frames, wait, err := r.service.Views.from(r.at.Sequence+1, r.frames, liveBatch, r.waitsFor())
 		switch {
 		case errors.Is(err, errNotKept):
 			return r.fromHistory(ctx)
@@ -228,10 +231,19 @@ func (r *LiveReader) nextFrames(ctx context.Context) error {
 			r.endHistory()
 			return nil
 		}
-		if err := r.await(ctx, news); err != nil || len(r.pending) > 0 {
+		r.endHistory()
+		if err := r.await(ctx, wait); err != nil || len(r.pending) > 0 {
 			return err
 		}
 	}
+}
+
+// waitsFor returns the filter of what wakes the reader: everything, while it waits for a sequence.
+func (r *LiveReader) waitsFor() *WatchFilter {
+	if r.once || r.ready > 0 {
+		return &WatchFilter{}
+	}
+	return &r.filter
 }
 
 // tellPosition tells the reader its position, where it continues if it is cut off.
@@ -240,25 +252,39 @@ func (r *LiveReader) tellPosition(at Position) {
 	r.pending = append(r.pending, LiveMessage{Kind: wire.LiveKindAt, Position: at})
 }
 
-// await waits for news. A waiting session counts as heard.
-func (r *LiveReader) await(ctx context.Context, news <-chan struct{}) error {
-	hear := time.NewTimer(r.service.hearEvery())
-	defer hear.Stop()
-	var rested <-chan time.Time
-	if r.moved {
-		rest := time.NewTimer(r.service.Views.rest - time.Since(r.movedAt))
-		defer rest.Stop()
-		rested = rest.C
+// await waits for frames that may be shown. The position moves past the others, and is told from time to time. A
+// waiting session counts as heard.
+func (r *LiveReader) await(ctx context.Context, wait *liveWait) error {
+	err := r.awaitFrames(ctx, wait)
+	at, came := r.service.Views.endWait(wait)
+	if at.Sequence > r.at.Sequence {
+		r.at, r.moved = at, true
 	}
-	select {
-	case <-rested:
+	if err == nil && !came && r.moved && time.Since(r.movedAt) >= r.service.Views.rest {
 		r.tellPosition(r.at)
-	case <-news:
+	}
+	return err
+}
+
+// awaitFrames waits for frames that may be shown, or for the time at which the reader is told its position.
+func (r *LiveReader) awaitFrames(ctx context.Context, wait *liveWait) error {
+	rested := r.service.Views.rest
+	if r.moved {
+		rested -= time.Since(r.movedAt)
+	}
+	rest := time.NewTimer(rested)
+	defer rest.Stop()
+	hear := time.NewTimer(r.service.hearEvery() - time.Since(r.heardAt))
+	defer hear.Stop()
+	select {
+	case <-rest.C:
+	case <-wait.ended:
 	case <-r.good.Done():
 		return r.good.Err()
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-hear.C:
+		r.heardAt = time.Now()
 		if r.service.Leases != nil && r.caller.By.Kind == commands.ActorSession {
 			return r.service.Leases.Heard(ctx, r.caller.By.Name)
 		}
@@ -296,7 +322,7 @@ func (r *LiveReader) endHistory() {
 func (r *LiveReader) send() error {
 	lastShown := false
 	see := r.seeing
-	if r.ready == 0 && !slices.ContainsFunc(r.frames, r.mayShow) {
+	if r.ready == 0 && !slices.ContainsFunc(r.frames, r.filter.mayShow) {
 		see = func(func(*sight)) error { return nil }
 	}
 	err := see(func(s *sight) {
@@ -322,14 +348,6 @@ func (r *LiveReader) send() error {
 		r.at, r.moved = last, true
 	}
 	return err
-}
-
-// mayShow reports whether a reader may be shown something of a frame, whatever the caller may see. Most readers wait
-// for few kinds of views, and each event wakes them all.
-func (r *LiveReader) mayShow(f *liveFrame) bool {
-	return len(r.filter.Kinds) == 0 || slices.ContainsFunc(f.changes, func(l liveChange) bool {
-		return slices.Contains(r.filter.Kinds, l.Kind)
-	})
 }
 
 // seeing shows what the caller may see now. It fails when it may not watch any more.
@@ -379,10 +397,7 @@ func (r *LiveReader) frame(s *sight, f *liveFrame) ([]byte, bool) {
 		}
 		data = r.appendChange(data, s, &f.changes[i], left)
 	}
-	_, by, _ := projections.SessionOfSource(f.event.Source)
-	whole := sees && len(r.filter.Kinds) == 0 && r.filter.Task == "" &&
-		(r.filter.Project == "" || f.event.Project == r.filter.Project) &&
-		(r.filter.Session == "" || by == r.filter.Session)
+	whole := sees && r.filter.selectsEvent(f)
 	return append(data, `]}`...), whole || changes > 0
 }
 
