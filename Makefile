@@ -33,15 +33,16 @@ build: ## build bin/maestro
 demo: build ## show the main job in a temporary home: a fleet of twelve workers, three of them and the server killed
 	bin/maestro demo
 
-# Packages without goroutines, in which the race detector has nothing to find, and those whose tests it makes too slow.
+# UNRACED are packages without goroutines, in which the race detector has nothing to find. Tests of others that skip it,
+# because it makes them too slow or because they count allocations, run once more without it.
 UNRACED      := events commands internal/oracle internal/plan internal/salvage internal/testing/moments \
 	internal/tools/docgen internal/tools/imports internal/tools/speccoverage workers/manifest workers/prompt
 
 .PHONY: test
 test: ## run all tests, under the race detector where goroutines share something
-	.ci/in-memory $(GO) test -race -timeout $(TEST_TIMEOUT) \
+	.ci/in-memory $(GO) test -race -p 3 -timeout $(TEST_TIMEOUT) \
 		$(filter-out $(UNRACED:%=maestro/%),$(shell $(GO) list ./...))
-	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) ./api ./bus $(UNRACED:%=./%)
+	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) ./api ./bus ./engine $(UNRACED:%=./%)
 
 .PHONY: test-agents
 test-agents: build ## run a real agent CLI from npm against a scripted model; says so where there is no npm

@@ -9,6 +9,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/testing/race"
 	"maestro/projections"
 )
 
@@ -26,7 +27,10 @@ func benchReport(w *world) func(key string) error {
 
 // A command takes few allocations, because its buffers are reused.
 func TestCommandAllocations(t *testing.T) {
-	const most = 26 // some are made by the test itself and the race detector
+	if race.Enabled {
+		t.Skip("under the race detector, pools drop some of what is put back; 'make test' runs this without it, too")
+	}
+	const most = 25 // some are made by the test itself
 	w := newWorld(t)
 	report, next := benchReport(w), 0
 	took := testing.AllocsPerRun(500, func() {

@@ -165,6 +165,17 @@ func (r *receiver) head() (head uint64) {
 	return head
 }
 
+// mine returns the head for as long as the webhook is what this receiver knows, and 0 afterwards: events after the
+// change of a webhook are for the next receiver, or for none.
+func (r *receiver) mine() (head uint64) {
+	r.sender.config.Handler.View(func(s *projections.State) {
+		if x := s.Webhook(r.hook.ID); x != nil && x.Changed == r.hook.Changed {
+			head = s.Head().Sequence
+		}
+	})
+	return head
+}
+
 // wait returns when there is something to do.
 func (r *receiver) wait(
 	ctx context.Context, news <-chan struct{}, results <-chan sent, wake time.Time, broken time.Duration,
@@ -212,7 +223,7 @@ func (r *receiver) fill(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
-	head := r.head()
+	head := r.mine()
 	if r.full() || r.next >= head {
 		return false, nil
 	}

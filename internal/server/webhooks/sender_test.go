@@ -509,6 +509,32 @@ func TestMoved(t *testing.T) {
 	})
 }
 
+// What comes after a change of a webhook is not for its receiver, which may have another address or secret, also if it
+// still runs.
+func TestReceiverReadsUpToAChange(t *testing.T) {
+	for name, change := range map[string]func(w *world, id string){
+		"none":   func(*world, string) {},
+		"update": func(w *world, id string) { w.do("webhook:update", `{"webhookId":"`+id+`","newSecret":true}`) },
+		"delete": func(w *world, id string) { w.do("webhook:delete", `{"webhookId":"`+id+`"}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(w *world) {
+				id, _ := w.hook("a")
+				w.over()
+				r := newReceiver(w.sender, w.webhook(id), plainSource{}, position{Next: w.head()})
+				change(w, id)
+				w.task()
+				if _, err := r.fill(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if read := r.pending > 0; read != (name == "none") {
+					t.Errorf("it has %d events to send", r.pending)
+				}
+			})
+		})
+	}
+}
+
 // A new secret signs what is sent from then on. A deleted webhook gets nothing more.
 func TestSecretAndEnd(t *testing.T) {
 	bubble(t, func(w *world) {
