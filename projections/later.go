@@ -89,16 +89,24 @@ func (s *State) shareTimelines(h *header) {
 	}
 }
 
-// extended returns a timeline with one more place, which a timeline of a later state has already.
+// extended returns a timeline with one more place. A past state shares the array of the later one for as long as that
+// has the place already, and then continues in an array of its own, which is filled with zeros behind its length.
 func (s *State) extended(t Timeline, place Place) Timeline {
 	n := len(t)
-	if s.later != nil && n < cap(t) && t[: n+1 : n+1][n] == place {
-		return t[:n+1]
+	if s.later == nil {
+		return append(t, place)
 	}
-	if s.later != nil {
-		t = t[:n:n] // never write where a later state reads
+	if n < cap(t) {
+		switch t[: n+1 : n+1][n] {
+		case place:
+			return t[:n+1]
+		case 0: // in its own array
+			return append(t, place)
+		}
 	}
-	return append(t, place)
+	own := make(Timeline, n, n+n/4+4)
+	copy(own, t)
+	return append(own, place)
 }
 
 // timelinesOf returns the timelines of tasks or of sessions.

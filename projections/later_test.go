@@ -155,3 +155,35 @@ func TestPastWhileLaterGoesOn(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// A past state that follows the log beyond what it shares copies a long timeline once in a while, not for each entry,
+// and never writes where the later state reads.
+func TestTimelineBeyondLater(t *testing.T) {
+	later := make(Timeline, 1000, 3000)
+	for i := range later {
+		later[i] = Place(i + 1)
+	}
+	past := &State{later: func(func(*State)) {}}
+	shared := later[:500:len(later)]
+	arrays := map[*Place]bool{}
+	for i := 500; i < 20_000; i++ {
+		shared = past.extended(shared, Place(i+1))
+		arrays[&shared[0]] = true
+	}
+	if len(arrays) > 20 {
+		t.Errorf("the timeline was copied %d times", len(arrays)-1)
+	}
+	for i, place := range shared {
+		if place != Place(i+1) {
+			t.Fatalf("place %d is %d", i, place)
+		}
+	}
+	for i, place := range later[:cap(later)] {
+		if want := Place(i + 1); i < len(later) && place != want || i >= len(later) && place != 0 {
+			t.Fatalf("place %d of the later state is %d", i, place)
+		}
+	}
+	if other := past.extended(later[:10:20], 5000); other[10] != 5000 || later[10] != 11 {
+		t.Error("a place that the later state does not have was written into its timeline")
+	}
+}

@@ -25,6 +25,10 @@ const liveIdle = time.Minute
 // little should cost little.
 const liveRest = time.Second
 
+// livePause is how long a woken reader takes to send what came. The next frames come after the readers that are woken
+// for some: what comes meanwhile is then sent together, instead of by a thousand readers for each event.
+const livePause = 25 * time.Microsecond
+
 // Live follows the log for those who watch its views, with a state of its own: it encodes each frame once, for all
 // readers, and neither it nor they delay a write. It follows only while somebody watches.
 type Live struct {
@@ -99,14 +103,7 @@ func (l *Live) follow(ctx context.Context) error {
 	defer p.Close()
 	for {
 		waiting, cancel := context.WithTimeoutCause(ctx, liveIdle, errLiveIdle)
-		locked := false
-		err := p.Next(waiting, func() { l.mu.Lock(); locked = true }, l.add)
-		if locked {
-			if err == nil {
-				l.waits.tell()
-			}
-			l.mu.Unlock()
-		}
+		woken, err := l.keepNext(waiting, p)
 		idle := context.Cause(waiting) == errLiveIdle //nolint:errorlint // it is the cause itself
 		cancel()
 		if err != nil && !idle {
@@ -115,7 +112,25 @@ func (l *Live) follow(ctx context.Context) error {
 		if l.leaveIdle() {
 			return nil
 		}
+		if woken > 1 {
+			time.Sleep(time.Duration(woken-1) * livePause)
+		}
 	}
+}
+
+// keepNext waits for events, keeps their frames and wakes the readers that wait for them. woken is how many these are.
+func (l *Live) keepNext(ctx context.Context, p *engine.Projection) (woken int, err error) {
+	locked := false
+	if err = p.Next(ctx, func() { l.mu.Lock(); locked = true }, l.add); !locked {
+		return 0, err
+	}
+	var over []*liveWait
+	if err == nil {
+		over, woken = l.waits.take()
+	}
+	l.mu.Unlock()
+	wake(over) // without the lock, which they take at once
+	return woken, err
 }
 
 // begin folds the log up to its head.
@@ -171,7 +186,9 @@ func (l *Live) last() Position {
 func (l *Live) tellAll() {
 	close(l.began)
 	l.began = make(chan struct{})
-	l.waits.tellAll()
+	l.waits.endAll()
+	over, _ := l.waits.take()
+	wake(over)
 }
 
 // leaveIdle stops keeping frames if nobody watches.
@@ -277,13 +294,15 @@ func (l *Live) from(sequence uint64, to []*liveFrame, most int, f *WatchFilter) 
 // endWait ends a reader's wait. It returns the position up to which nothing came that may be shown to the reader, and
 // whether something came after it.
 func (l *Live) endWait(w *liveWait) (before Position, came bool) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	l.waits.leave(w)
 	select {
-	case <-w.ended:
+	case <-w.ended: // the most frequent case takes no lock
 		return w.before, true
 	default:
-		return l.last(), false
 	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if l.waits.leave(w) {
+		return w.before, true
+	}
+	return l.last(), false
 }

@@ -13,8 +13,8 @@ import (
 type liveWaits struct {
 	mu      sync.Mutex
 	byTopic map[liveTopic]map[liveFilter]*liveWait
-	// came are the waits for which frames came since the last tell.
-	came []*liveWait
+	// over are the waits that ended since the last take, whose readers are not woken yet.
+	over []*liveWait
 }
 
 // liveWait is what readers with the same filter wait for that have all frames. It ends with the first frame that may
@@ -25,9 +25,11 @@ type liveWait struct {
 	kinds  []projections.Kind
 	// readers is how many wait.
 	readers int
-	// ended is closed when the wait ends; before is the position before the first frame that ended it then.
-	ended  chan struct{}
+	// over says that the wait has ended, and before is the position before the frame that ended it then. ended is closed
+	// soon afterwards.
+	over   bool
 	before Position
+	ended  chan struct{}
 }
 
 // liveFilter is a WatchFilter that can be compared.
@@ -72,13 +74,14 @@ func (x *liveWaits) join(f *WatchFilter) *liveWait {
 	return w
 }
 
-// leave ends the waiting of a reader.
-func (x *liveWaits) leave(w *liveWait) {
+// leave ends the waiting of a reader, and reports whether the wait had ended.
+func (x *liveWaits) leave(w *liveWait) (over bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if w.readers--; w.readers == 0 && x.byTopic[w.topic][w.filter] == w {
+	if w.readers--; w.readers == 0 && !w.over {
 		x.remove(w)
 	}
+	return w.over
 }
 
 func (x *liveWaits) remove(w *liveWait) {
@@ -96,9 +99,8 @@ func (x *liveWaits) add(f *liveFrame, before Position) {
 		for _, w := range x.byTopic[topic] {
 			filter := WatchFilter{w.filter.project, w.filter.session, w.filter.task, w.kinds}
 			if filter.mayShow(f) {
-				w.before = before
 				x.remove(w)
-				x.came = append(x.came, w)
+				x.end(w, before)
 			}
 		}
 	}
@@ -121,28 +123,39 @@ func (x *liveWaits) add(f *liveFrame, before Position) {
 	}
 }
 
-// tell wakes those that wait for what came.
-func (x *liveWaits) tell() {
+// endAll ends all waits.
+func (x *liveWaits) endAll() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, w := range x.came {
-		close(w.ended)
-	}
-	clear(x.came)
-	x.came = x.came[:0]
-}
-
-// tellAll wakes all.
-func (x *liveWaits) tellAll() {
-	x.mu.Lock()
 	for _, waits := range x.byTopic {
 		for _, w := range waits {
-			x.came = append(x.came, w)
+			x.end(w, Position{})
 		}
 	}
 	clear(x.byTopic)
-	x.mu.Unlock()
-	x.tell()
+}
+
+func (x *liveWaits) end(w *liveWait, before Position) {
+	w.over, w.before = true, before
+	x.over = append(x.over, w)
+}
+
+// take returns the waits that have ended, whose readers are to be woken, and how many these are.
+func (x *liveWaits) take() (over []*liveWait, readers int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	over, x.over = x.over, nil
+	for _, w := range over {
+		readers += w.readers
+	}
+	return over, readers
+}
+
+// wake wakes the readers of waits.
+func wake(over []*liveWait) {
+	for _, w := range over {
+		close(w.ended)
+	}
 }
 
 // selectsEvent reports whether a filter selects a frame for its event, whatever it changed.

@@ -30,6 +30,7 @@ func newAuditDenials(a *Run) *cobra.Command {
 	}
 	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
+	a.watchTicksFlag(cmd)
 	return Tell(cmd, "audit:denials", "actor", "code", "command", "limit")
 }
 
@@ -127,6 +128,7 @@ func newAuditLimits(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
+	a.watchTicksFlag(cmd)
 	return cmd
 }
 

@@ -17,12 +17,25 @@ import (
 // watchPause is the time from a change to the list that shows it, so that many changes are shown together.
 const watchPause = 200 * time.Millisecond
 
+// watchEvery is how often a list of what are no events is looked at.
+const watchEvery = 2 * time.Second
+
 // clearScreen moves to the top of a terminal and clears it.
 const clearScreen = "\x1b[H\x1b[2J"
 
 // WatchFlag adds --watch to a command that lists: it then shows its list again whenever it changes. kinds are the kinds
 // of views that the list is made from; none for all.
 func (a *Run) WatchFlag(cmd *cobra.Command, kinds ...string) {
+	a.watchFlag(cmd, false, wire.LiveFilter{Kinds: strings.Join(kinds, ","), After: wire.LiveAfterNow})
+}
+
+// watchTicksFlag is WatchFlag for lists of what are no events, such as refusals: it looks at them every two seconds.
+func (a *Run) watchTicksFlag(cmd *cobra.Command) {
+	rare := wire.LiveFilter{Kinds: "template", After: wire.LiveAfterNow}
+	a.watchFlag(cmd, true, rare)
+}
+
+func (a *Run) watchFlag(cmd *cobra.Command, ticks bool, filter wire.LiveFilter) {
 	on := false
 	cmd.Flags().BoolVar(&on, "watch", false,
 		"show this now and again after each change, until Ctrl-C; workers may not use it")
@@ -38,7 +51,12 @@ func (a *Run) WatchFlag(cmd *cobra.Command, kinds ...string) {
 			}
 			return err
 		}}
-		w.filter = wire.LiveFilter{Kinds: strings.Join(kinds, ","), After: wire.LiveAfterNow}
+		w.filter = filter
+		if ticks {
+			ticker := time.NewTicker(watchEvery)
+			defer ticker.Stop()
+			w.ticks = ticker.C
+		}
 		return Running(func(ctx context.Context, _ []string) error { return w.run(ctx) })(cmd, args)
 	}
 }
@@ -50,8 +68,10 @@ type listWatch struct {
 	// typed is the command that lists.
 	typed  string
 	filter wire.LiveFilter
-	last   string
-	shown  bool
+	// ticks has it look at the list also if nothing happens; nil if what happens are events.
+	ticks <-chan time.Time
+	last  string
+	shown bool
 }
 
 func (w *listWatch) run(ctx context.Context) error {
@@ -81,6 +101,8 @@ func (w *listWatch) run(ctx context.Context) error {
 			cancel()
 			return w.mayNotWatch(err)
 		case <-changed:
+			err = w.show()
+		case <-w.ticks:
 			err = w.show()
 		}
 		if err != nil && !comesBack(err) {
