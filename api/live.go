@@ -55,6 +55,9 @@ func liveFilter(r *http.Request) *wire.LiveFilter {
 	}
 }
 
+// liveTogether is how many bytes of messages that come together are sent at once.
+const liveTogether = 32 << 10
+
 // liveWriter writes server-sent events.
 type liveWriter struct {
 	to     http.ResponseWriter
@@ -71,7 +74,6 @@ func (w *liveWriter) next(ctx context.Context, reader *service.LiveReader) error
 	}
 	message, err := reader.Next(waiting)
 	cancel()
-	w.buffer = w.buffer[:0]
 	switch {
 	case err == nil && message.Kind == wire.LiveKindAt:
 		w.buffer = appendField(w.buffer, "id", message.String())
@@ -86,11 +88,14 @@ func (w *liveWriter) next(ctx context.Context, reader *service.LiveReader) error
 	default:
 		return err
 	}
-	if _, err := w.to.Write(append(w.buffer, '\n')); err != nil {
-		return err
-	}
-	if reader.HasNext() {
+	w.buffer = append(w.buffer, '\n')
+	if reader.HasNext() && len(w.buffer) < liveTogether {
 		return nil
+	}
+	_, err = w.to.Write(w.buffer)
+	w.buffer = w.buffer[:0]
+	if err != nil || reader.HasNext() {
+		return err
 	}
 	return w.flush()
 }

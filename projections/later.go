@@ -97,10 +97,11 @@ func (s *State) extended(t Timeline, place Place) Timeline {
 		return append(t, place)
 	}
 	if n < cap(t) {
-		switch t[: n+1 : n+1][n] {
-		case place:
+		next := t[: n+1 : n+1][n]
+		if next == place {
 			return t[:n+1]
-		case 0: // in its own array
+		}
+		if next == 0 { // in its own array
 			return append(t, place)
 		}
 	}

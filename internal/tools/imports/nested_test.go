@@ -42,7 +42,6 @@ var nestedSearches = map[string]string{
 	"service/lastcommand.go onlyReadAbout Contains":  "counted; the tasks of one question",
 	"service/sight.go frame Contains":                "the kinds of changes",
 	"service/livereader.go liveAsked Contains":       "the kinds of views",
-	"service/livereader.go mayShow Contains":         "the kinds of views",
 	"service/pageof.go afterCursor Index":            "the parts of one list",
 	"service/skill.go ListSkills Contains":           "the few roles of a skill",
 	"projections/inboxwork.go given Contains":        "counted; `session-tasks`",
