@@ -54,15 +54,15 @@ var boundedQueries = []string{
 
 // viewsElsewhere are the looks that are bounded in another way.
 var viewsElsewhere = map[string]string{
-	"engine/leases.go":                     "an index of the sessions that live",
-	"engine/redact.go":                     "one look-up; the list is read at the start",
-	"service/eventhistogram.go":            "the head of the tape, which never changes what it has",
-	"service/redact.go":                    "one look-up",
-	"service/redactcopies.go":              "the digests of the long texts; only when an admin removes one",
-	"service/tokenuse.go":                  "one look-up, and 16 addresses",
-	"internal/server/webhooks/receiver.go": "one look-up",
-	"internal/server/webhooks/sender.go":   "the webhooks, of which server-webhooks allows few",
-	"service/webhook.go":                   "the same",
+	"engine/leases.go":                   "an index of the sessions that live",
+	"engine/redact.go":                   "one look-up; the list is read at the start",
+	"service/eventhistogram.go":          "the head of the tape, which never changes what it has",
+	"service/redact.go":                  "one look-up",
+	"service/redactcopies.go":            "the digests of the long texts; only when an admin removes one",
+	"service/tokenuse.go":                "one look-up, and 16 addresses",
+	"internal/server/webhooks/follow.go": "one look-up",
+	"internal/server/webhooks/sender.go": "the webhooks, of which server-webhooks allows few",
+	"service/webhook.go":                 "the same",
 }
 
 // What happens inside Handler.View is bounded: it has no loop, and passes the state to nothing that may walk through
