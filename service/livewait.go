@@ -25,7 +25,7 @@ type liveWait struct {
 	kinds  []projections.Kind
 	// readers is how many wait.
 	readers int
-	// over says that the wait has ended, and before is the position before the frame that ended it then. ended is closed
+	// over says that the wait has ended; before is then the position before the frame that ended it. ended is closed
 	// soon afterwards.
 	over   bool
 	before Position
@@ -61,7 +61,12 @@ func (x *liveWaits) join(f *WatchFilter) *liveWait {
 	defer x.mu.Unlock()
 	w := x.byTopic[topic][key]
 	if w == nil {
-		w = &liveWait{topic: topic, filter: key, kinds: f.Kinds, ended: make(chan struct{})}
+		w = &liveWait{
+			topic:  topic,
+			filter: key,
+			kinds:  f.Kinds,
+			ended:  make(chan struct{}),
+		}
 		if x.byTopic == nil {
 			x.byTopic = map[liveTopic]map[liveFilter]*liveWait{}
 		}

@@ -35,7 +35,14 @@ func TestLiveReadersAreWokenForTheirFrames(t *testing.T) {
 	orchestrator := w.caller(w.do(w.admin(), "session:spawn",
 		`{"project":"`+project+`","taskIds":["`+story.task+`"],"role":"orchestrator"}`).Token)
 
-	filters := []WatchFilter{{}, {Session: orchestrator.By.Name}, {Project: project}, {Session: story.session}, {Session: asker.By.Name}, {Task: story.task}}
+	filters := []WatchFilter{
+		{},
+		{Session: orchestrator.By.Name},
+		{Project: project},
+		{Session: story.session},
+		{Session: asker.By.Name},
+		{Task: story.task},
+	}
 	for _, kind := range []projections.Kind{
 		projections.KindTask, projections.KindSession, projections.KindQueueItem, projections.KindInput,
 		projections.KindTaskTimeline, projections.KindTemplate,
