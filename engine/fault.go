@@ -97,9 +97,18 @@ var nextForFiles = map[FaultRule]string{
 	FaultSignature: nextSteps[FaultSignature],
 }
 
-// NextForFile returns the advice for a fault of a log in a backup or an export. Such a file, unlike a home's log, can
-// be fetched again. FILE stands for its name.
-func (r FaultRule) NextForFile() string { return nextForFiles[r] }
+// AdviseForFile sets the advice for all faults of a log in a backup or an export. Such a file, unlike a home's log, can
+// be fetched again; FILE stands for its name. With a fault that no flag accepts, no other one is accepted either.
+func AdviseForFile(faults []Fault) {
+	unacceptable := slices.ContainsFunc(faults, func(f Fault) bool { return nextForFiles[f.Rule] == nextFile })
+	for i := range faults {
+		next := nextForFiles[faults[i].Rule]
+		if unacceptable && next == nextAccept {
+			next = nextFile
+		}
+		faults[i].Next = next
+	}
+}
 
 // Breaks reports whether a log with such a fault must not be served for writing, because nothing after the fault can
 // be judged.

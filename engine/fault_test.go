@@ -22,13 +22,31 @@ func TestEveryFaultHasANextStep(t *testing.T) {
 		if fault := v.verdict.Faults[0]; fault.Next == "" || fault.Rule != rule {
 			t.Errorf("a fault of rule %q says %+v", rule, fault)
 		}
-		next := rule.NextForFile()
+		ofFile := []Fault{{Rule: rule}}
+		AdviseForFile(ofFile)
+		next := ofFile[0].Next
 		if next == "" || strings.Contains(next, "salvage") || strings.Contains(next, "the server,") {
 			t.Errorf("the next step for a file with a fault of rule %q is %q", rule, next)
 		}
 	}
 	if len(seen) != len(nextSteps) || len(seen) != len(nextForFiles) {
 		t.Errorf("%d rules are listed, %d have a next step", len(seen), len(nextSteps))
+	}
+}
+
+// With a fault that --accept-faults does not accept, nothing recommends that flag.
+func TestAdviceForFileIsOfAllFaults(t *testing.T) {
+	faults := []Fault{{Rule: FaultPermitted}, {Rule: FaultDecision}}
+	AdviseForFile(faults)
+	if !strings.Contains(faults[0].Next, "--accept-faults") {
+		t.Errorf("alone, its advice is %q", faults[0].Next)
+	}
+	faults = append(faults, Fault{Rule: FaultChain})
+	AdviseForFile(faults)
+	for _, f := range faults {
+		if f.Next != nextFile {
+			t.Errorf("beside a broken chain, %s advises %q", f.Rule, f.Next)
+		}
 	}
 }
 

@@ -255,9 +255,7 @@ func (v *verifier) verdict() (engine.Verdict, error) {
 	}
 	verdict, err := v.rules.Verdict()
 	verdict.Head, verdict.Events, verdict.Withheld = v.head, v.events, v.withheld
-	for i := range verdict.Faults {
-		verdict.Faults[i].Next = verdict.Faults[i].Rule.NextForFile()
-	}
+	engine.AdviseForFile(verdict.Faults)
 	if !v.judging {
 		verdict.Views = events.Hash{}
 	}

@@ -86,7 +86,7 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 	)
 	lost := strings.Join(withNames(s.Lost, s.LostNames), ", ")
 	if s.LostMore > 0 {
-		lost += fmt.Sprintf(" and %d more: see `maestro inbox --kind lost`", s.LostMore)
+		lost += fmt.Sprintf(" and %d more: see `maestro session list --status lost`", s.LostMore)
 	}
 	a.Field("Lost", lost)
 	for _, x := range s.SaidBySessions {

@@ -106,8 +106,9 @@ func (x *examination) ofFigures() (found []Finding) {
 	}
 	if n := f.atLeast(1, "maestro_sessions", "lost"); n > 0 {
 		found = append(found, sessionsLost.found(cli.Many(int(n), "lost session"),
-			"they were not heard in time; their queue items went back",
-			"see `maestro inbox --all-projects --kind lost`, which says how to end or continue each"))
+			"they were not heard in time; the queue items that they held went back",
+			"list them with `maestro session list --status lost`; `maestro inbox --all-projects` says how to end or "+
+				"continue each"))
 	}
 	if n := f.atLeast(eventsMost, "maestro_log_events", ""); n > 0 {
 		found = append(found, logLarge.found(fmt.Sprintf("The log has %.0f events", n),

@@ -159,16 +159,16 @@ func (h *serverHistory) moment(ctx context.Context, m moment, p *past) error {
 			return &notYetError{newest.Seq}
 		}
 	}
-	if err != nil || newest == nil {
+	if p.Sequence = m.sequence; err != nil || newest == nil {
 		return err
 	}
 	event, err := events.Decode(newest.Event)
 	if err != nil {
 		return err
 	}
-	p.Sequence, p.Time = newest.Seq, cli.Instant(events.Millis(event.Time.UnixMilli()))
-	if m.sequence > 0 { // the caller may not see the event itself
-		p.Sequence = m.sequence
+	p.Time = cli.Instant(events.Millis(event.Time.UnixMilli()))
+	if m.sequence == 0 { // otherwise the caller may not see the event itself
+		p.Sequence = newest.Seq
 	}
 	return nil
 }

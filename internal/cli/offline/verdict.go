@@ -161,9 +161,7 @@ func verifyBackup(in io.Reader, from *events.Head, signer string) (fileVerdict, 
 	judgeSignature(verifier, contents, signer, "--signer")
 	verdict, err := verifier.Verdict()
 	verdict.TextsChecked = true
-	for i, fault := range verdict.Faults {
-		verdict.Faults[i].Next = fault.Rule.NextForFile()
-	}
+	engine.AdviseForFile(verdict.Faults)
 	return fileVerdict{Verdict: export.Verdict{Verdict: verdict}, Signer: &contents.Signer}, err
 }
 
