@@ -17,8 +17,8 @@ type ViewKey struct {
 type ViewIndex struct {
 	places map[string]*taskPlace
 	// tasksOf are, by session, the tasks that it has or reported on, inputsOf its questions, itemsOf the items that it
-	// holds or held; inputsAbout are, by task, the questions about it.
-	tasksOf, inputsOf, itemsOf, inputsAbout map[string]map[string]struct{}
+	// holds or finished; inputsAbout are, by task, the questions about it.
+	tasksOf, inputsOf, itemsOf, inputsAbout links
 
 	// changed are the views that the present event changed.
 	changed map[ViewKey]struct{}
@@ -28,12 +28,8 @@ type ViewIndex struct {
 // NewViewIndex returns the index of a state.
 func NewViewIndex(s *State) *ViewIndex {
 	x := &ViewIndex{
-		places:      map[string]*taskPlace{},
-		tasksOf:     map[string]map[string]struct{}{},
-		inputsOf:    map[string]map[string]struct{}{},
-		itemsOf:     map[string]map[string]struct{}{},
-		inputsAbout: map[string]map[string]struct{}{},
-		changed:     map[ViewKey]struct{}{},
+		places:  map[string]*taskPlace{},
+		changed: map[ViewKey]struct{}{},
 	}
 	for _, project := range s.ProjectIDs() {
 		for _, id := range s.taskIDs.get(project) {
@@ -114,33 +110,28 @@ func (x *ViewIndex) addAll(kind Kind, ids map[string]struct{}) {
 	}
 }
 
-func link(to map[string]map[string]struct{}, from, id string) {
-	if from == "" {
-		return
-	}
-	if to[from] == nil {
-		to[from] = map[string]struct{}{}
-	}
-	to[from][id] = struct{}{}
-}
-
 func (x *ViewIndex) mentions(t *Task) {
-	for _, session := range t.SessionIDs {
-		link(x.tasksOf, session, t.ID)
-	}
+	sessions := slices.Clone(t.SessionIDs)
 	for _, said := range t.AllSays() {
-		link(x.tasksOf, said.SessionID, t.ID)
+		sessions = append(sessions, said.SessionID)
 	}
+	x.tasksOf.set(t.ID, sessions)
 }
 
 func (x *ViewIndex) asks(input *Input) {
-	link(x.inputsOf, input.SessionID, input.ID)
-	for _, task := range input.TaskIDs {
-		link(x.inputsAbout, task, input.ID)
-	}
+	x.inputsOf.set(input.ID, only(input.SessionID))
+	x.inputsAbout.set(input.ID, slices.Clone(input.TaskIDs))
 }
 
-func (x *ViewIndex) holds(key string, item *Item) { link(x.itemsOf, item.SessionID, key) }
+func (x *ViewIndex) holds(key string, item *Item) { x.itemsOf.set(key, only(item.SessionID)) }
+
+// only returns a list of an id, which is empty without one.
+func only(id string) []string {
+	if id == "" {
+		return nil
+	}
+	return []string{id}
+}
 
 func (x *ViewIndex) taskChanged(s *State, before, t *Task) {
 	x.add(KindTask, t.ID)
@@ -150,7 +141,7 @@ func (x *ViewIndex) taskChanged(s *State, before, t *Task) {
 		x.add(KindQueueItem, key)
 	}
 	if before == nil || before.Title != t.Title || before.Deleted != t.Deleted || before.Over() != t.Over() {
-		x.addAll(KindInput, x.inputsAbout[t.ID])
+		x.addAll(KindInput, x.inputsAbout.of(t.ID))
 	}
 	met := before == nil || before.Status != t.Status || before.Deleted != t.Deleted
 	x.dependentsOf(s, t.ID, met)
@@ -172,15 +163,15 @@ func (x *ViewIndex) dependentsOf(s *State, task string, met bool) {
 func (x *ViewIndex) sessionChanged(s *State, before, after *Session) {
 	x.add(KindSession, after.ID)
 	if before == nil || before.Name != after.Name || before.Deleted != after.Deleted {
-		x.addAll(KindQueueItem, x.itemsOf[after.ID])
-		x.addAll(KindInput, x.inputsOf[after.ID])
+		x.addAll(KindQueueItem, x.itemsOf.of(after.ID))
+		x.addAll(KindInput, x.inputsOf.of(after.ID))
 	}
 	if before != nil && before.Status == after.Status && before.Deleted == after.Deleted &&
 		before.Ended() == after.Ended() && before.Active() == after.Active() {
 		return
 	}
-	x.addAll(KindInput, x.inputsOf[after.ID])
-	for _, id := range slices.Sorted(maps.Keys(x.tasksOf[after.ID])) {
+	x.addAll(KindInput, x.inputsOf.of(after.ID))
+	for _, id := range slices.Sorted(maps.Keys(x.tasksOf.of(after.ID))) {
 		x.add(KindTask, id)
 		x.place(s, s.tasks.get(id))
 		x.dependentsOf(s, id, false)
