@@ -14,12 +14,14 @@ func (l *links) set(view string, objects []string) {
 	if l.byObject == nil {
 		l.byObject, l.objects = map[string]map[string]struct{}{}, map[string][]string{}
 	}
-	for _, object := range l.objects[view] {
-		if !slices.Contains(objects, object) {
-			delete(l.byObject[object], view)
-			if len(l.byObject[object]) == 0 {
-				delete(l.byObject, object)
-			}
+	before := l.objects[view]
+	if slices.Equal(before, objects) {
+		return
+	}
+	for _, object := range before {
+		delete(l.byObject[object], view)
+		if len(l.byObject[object]) == 0 {
+			delete(l.byObject, object)
 		}
 	}
 	for _, object := range objects {
