@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 
 	"maestro/events"
 )
 
-// following applies events and checks after each that no view has changed except those that the index names.
+// following applies events and checks after each that no view has changed except those that the index names, and that
+// an index that is made anew names the same.
 type following struct {
 	*testing.T
 	state *State
@@ -28,9 +30,15 @@ func follow(t *testing.T, story ...given) *following {
 
 func (f *following) goOn(g given) {
 	f.Helper()
-	named := map[ViewKey]bool{}
-	for _, key := range f.index.Changed(f.state, apply(f.T, f.state, g)) {
+	named, anew := map[ViewKey]bool{}, NewViewIndex(f.state)
+	changes := apply(f.T, f.state, g)
+	changed := f.index.Changed(f.state, changes)
+	for _, key := range changed {
 		named[key] = true
+	}
+	if want := anew.Changed(f.state, changes); !slices.Equal(changed, want) {
+		f.Errorf("event %d, %s, changed %v, says the index that followed the log, and one that is made anew %v",
+			f.state.Head().Sequence, g.data.EventType(), changed, want)
 	}
 	views := map[ViewKey]string{}
 	for key := range f.index.Keys(f.state) {
@@ -126,6 +134,23 @@ func TestChangedViewsOfAnEnd(t *testing.T) {
 	f.has(KindQueueItem, "p/q/next", "waits", "")
 	f.has(KindTask, "top", "progress",
 		`{"total":1,"completed":0,"said":1,"blocked":0,"failed":0,"cancelled":0}`)
+}
+
+// An object changes nothing any more of what mentioned it before: a session nothing of a task that it gave up.
+func TestChangedViewsOfFormerMentions(t *testing.T) {
+	f := follow(t, project(), task("t1"), task("t2"), spawn("w", "t1", "t2"),
+		by(admin, &events.QueueCreated{Queue: "q", MaxAttempts: 3}),
+		by(admin, &events.QueueItemPushed{Queue: "q", TaskID: "t1"}),
+		started("w", "q", "t1", 1),
+		by(admin, &events.SessionUpdated{SessionID: "w", TaskIDs: &[]string{"t2"}}),
+		by(worker, &events.SessionReported{SessionID: "w", Kind: events.ReportProgress, TaskIDs: []string{"t2"}}),
+		by(admin, &events.SessionKilled{SessionID: "w"}),
+	)
+	for _, key := range f.index.order {
+		if key.ID == "t1" {
+			t.Errorf("a session changed %v, which it gave up", key)
+		}
+	}
 }
 
 // What lies below tasks follows moves and deletions.

@@ -2,8 +2,8 @@ package projections
 
 import "slices"
 
-// links are the views that mention objects, by the object that they mention. They are those of the present state, however
-// long they have been followed.
+// links are the views that mention objects, by the object that they mention. They are those of the present state,
+// however long they have been followed.
 type links struct {
 	byObject map[string]map[string]struct{}
 	objects  map[string][]string
