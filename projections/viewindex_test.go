@@ -136,23 +136,6 @@ func TestChangedViewsOfAnEnd(t *testing.T) {
 		`{"total":1,"completed":0,"said":1,"blocked":0,"failed":0,"cancelled":0}`)
 }
 
-// An object changes nothing any more of what mentioned it before: a session nothing of a task that it gave up.
-func TestChangedViewsOfFormerMentions(t *testing.T) {
-	f := follow(t, project(), task("t1"), task("t2"), spawn("w", "t1", "t2"),
-		by(admin, &events.QueueCreated{Queue: "q", MaxAttempts: 3}),
-		by(admin, &events.QueueItemPushed{Queue: "q", TaskID: "t1"}),
-		started("w", "q", "t1", 1),
-		by(admin, &events.SessionUpdated{SessionID: "w", TaskIDs: &[]string{"t2"}}),
-		by(worker, &events.SessionReported{SessionID: "w", Kind: events.ReportProgress, TaskIDs: []string{"t2"}}),
-		by(admin, &events.SessionKilled{SessionID: "w"}),
-	)
-	for _, key := range f.index.order {
-		if key.ID == "t1" {
-			t.Errorf("a session changed %v, which it gave up", key)
-		}
-	}
-}
-
 // What lies below tasks follows moves and deletions.
 func TestProgressOfTheIndex(t *testing.T) {
 	f := follow(t, project(), task("a"), task("b"), taskBelow("a", "a1"), taskBelow("a1", "leaf"), taskBelow("b", "b1"),

@@ -216,7 +216,7 @@ func newLoginList(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
-	a.WatchFlag(cmd)
+	a.watchTicksFlag(cmd)
 	return cmd
 }
 

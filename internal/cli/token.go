@@ -156,7 +156,7 @@ func newTokenList(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
-	a.WatchFlag(cmd)
+	a.watchTicksFlag(cmd)
 	return Tell(cmd, "token:list")
 }
 

@@ -29,10 +29,10 @@ func (a *Run) WatchFlag(cmd *cobra.Command, kinds ...string) {
 	a.watchFlag(cmd, false, wire.LiveFilter{Kinds: strings.Join(kinds, ","), After: wire.LiveAfterNow})
 }
 
-// watchTicksFlag is WatchFlag for lists of what are no events, such as refusals: it looks at them every two seconds.
+// watchTicksFlag is WatchFlag for lists that show what are no events, such as refusals, or what a webhook's receiver
+// does: it also looks at them every two seconds.
 func (a *Run) watchTicksFlag(cmd *cobra.Command) {
-	rare := wire.LiveFilter{Kinds: "template", After: wire.LiveAfterNow}
-	a.watchFlag(cmd, true, rare)
+	a.watchFlag(cmd, true, wire.LiveFilter{After: wire.LiveAfterNow})
 }
 
 func (a *Run) watchFlag(cmd *cobra.Command, ticks bool, filter wire.LiveFilter) {

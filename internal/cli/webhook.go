@@ -117,7 +117,7 @@ func newWebhookList(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
-	a.WatchFlag(cmd)
+	a.watchTicksFlag(cmd)
 	return Tell(cmd, "webhook:list")
 }
 
