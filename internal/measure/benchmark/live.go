@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"maestro/bus"
@@ -37,7 +38,7 @@ type liveCase struct {
 }
 
 // live measures when a frame reaches a reader of the live views: from the request of a report to its frame, against the
-// time to the report's own answer.
+// time to the report's own answer, and from that answer on.
 func live(ctx context.Context, o Options, report func(Check)) (err error) {
 	b, err := newBench(ctx, o, "live", bus.Always)
 	if err != nil {
@@ -57,6 +58,8 @@ func live(ctx context.Context, o Options, report func(Check)) (err error) {
 		{name: "1000_idle", others: 999, query: "&kinds=template"},
 		{name: "1_reader_loaded", load: true},
 		{name: "20_readers_loaded", others: 19, load: true},
+		{name: "100_filtered_loaded", others: 99, query: "&kinds=template", load: true},
+		{name: "1000_idle_loaded", others: 999, query: "&kinds=template", load: true},
 	} {
 		if err := b.liveCase(ctx, o, ours, authorization, c, report); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
@@ -91,45 +94,57 @@ func (b *bench) liveCase(
 		}
 		defer func() { _ = stalled.Close() }()
 	}
+	var written atomic.Int64
 	if c.load {
-		all.Go(func() { b.write(ctx, liveLoad) })
+		all.Go(func() { b.write(ctx, liveLoad, &written) })
 	}
-	var frames50, frames99, answers50, answers99 []float64
+	var frames50, frames99, answers50, answers99, after50, after99, rates, wanted []float64
 	for round := range o.Rounds + 1 {
-		frames, answers, err := b.timeFrames(ctx, ours, authorization, c.name+strconv.Itoa(round), arrived)
+		began, before := time.Now(), written.Load()
+		frames, answers, after, err := b.timeFrames(ctx, ours, authorization, c.name+strconv.Itoa(round), arrived)
 		if err != nil {
 			return err
 		}
 		if round > 0 { // the first one warms up
 			frames50, frames99 = append(frames50, at(frames, 50)), append(frames99, at(frames, 99))
 			answers50, answers99 = append(answers50, at(answers, 50)), append(answers99, at(answers, 99))
+			after50, after99 = append(after50, at(after, 50)), append(after99, at(after, 99))
+			rates = append(rates, float64(written.Load()-before)/time.Since(began).Seconds())
+			wanted = append(wanted, liveLoad)
 		}
 	}
 	report(atMost("frame_p50_"+c.name, 1.5, frames50, answers50, "µs", "the p50 of the report's own answer"))
 	report(atMost("frame_p99_"+c.name, 3, frames99, answers99, "µs", "the p99 of the report's own answer"))
+	report(compared("ack_to_frame_p50_"+c.name, 0, after50, answers50, "µs", "the p50 of the report's own answer"))
+	report(compared("ack_to_frame_p99_"+c.name, 0, after99, answers99, "µs", "the p99 of the report's own answer"))
+	if c.load {
+		report(atLeast("written_"+c.name, 0.9, rates, wanted, "/s", "the events a second that others are to write"))
+	}
 	return nil
 }
 
-// timeFrames sends reports, one after the other, and returns in µs when their frames and their answers came.
+// timeFrames sends reports, one after the other, and returns in µs when their frames and their answers came, and how
+// long after its answer each frame came, 0 if it came before.
 func (b *bench) timeFrames(
 	ctx context.Context, ours *endpoint, authorization, key string, arrived *arrivals,
-) (frames, answers []float64, err error) {
+) (frames, answers, after []float64, err error) {
 	body := fmt.Appendf(nil, `{"message":%q,"taskIds":[%q]}`, message, b.task)
 	for i := range liveReports {
 		sent := time.Now()
 		sequence, err := ours.reported(ctx, authorization, "live "+key+" "+strconv.Itoa(i), body)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		answered := time.Now()
 		came, err := arrived.of(ctx, sequence)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		frames = append(frames, float64(came.Sub(sent).Microseconds()))
 		answers = append(answers, float64(answered.Sub(sent).Microseconds()))
+		after = append(after, float64(max(came.Sub(answered), 0).Microseconds()))
 	}
-	return frames, answers, nil
+	return frames, answers, after, nil
 }
 
 // at returns a percentile of figures.
@@ -257,8 +272,8 @@ func stall(ctx context.Context, base, path, authorization string) (net.Conn, err
 	return conn, err
 }
 
-// write writes so many events a second until ctx ends.
-func (b *bench) write(ctx context.Context, rate int) {
+// write writes so many events a second until ctx ends, and counts those that were written.
+func (b *bench) write(ctx context.Context, rate int, written *atomic.Int64) {
 	const every = 10 * time.Millisecond
 	ticks := time.NewTicker(every)
 	defer ticks.Stop()
@@ -280,7 +295,9 @@ func (b *bench) write(ctx context.Context, rate int) {
 			}
 			all.Go(func() {
 				defer func() { <-room }()
-				_, _ = b.do(ctx, b.worker, load, "load "+strconv.Itoa(n)+" "+strconv.Itoa(i))
+				if _, err := b.do(ctx, b.worker, load, "load "+strconv.Itoa(n)+" "+strconv.Itoa(i)); err == nil {
+					written.Add(1)
+				}
 			})
 		}
 	}

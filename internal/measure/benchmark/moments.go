@@ -60,6 +60,40 @@ func moments(ctx context.Context, o Options, report func(Check)) (err error) {
 				return err
 			}
 		}
+		if err := p.histogram(ctx, o, ours, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// histogramMost is what the histogram of a million events may take, in ms.
+const histogramMost = 20
+
+// histogram measures the histogram of the whole log over HTTP.
+func (p *product) histogram(ctx context.Context, o Options, ours *endpoint, report func(Check)) error {
+	head := uint64(0)
+	p.handler.View(func(s *projections.State) { head = s.Head().Sequence })
+	var slices50, now50 []float64
+	for range o.Rounds {
+		var took, now []float64
+		for range momentReads {
+			one, err := ours.timeGet(ctx, ours.base+"/api/events/histogram?slices=1000", o.Admin)
+			if err != nil {
+				return err
+			}
+			took = append(took, one)
+			if one, err = ours.timeGet(ctx, ours.base+"/api/tasks/"+p.task, o.Admin); err != nil {
+				return err
+			}
+			now = append(now, one)
+		}
+		slices50, now50 = append(slices50, at(took, 50)), append(now50, at(now, 50))
+	}
+	name := fmt.Sprintf("histogram_of_%dk", head/1000)
+	report(compared(name, 0, slices50, now50, "µs", "a task read now"))
+	if head >= 1_000_000 {
+		report(atMostFigure(name+"_ms", histogramMost, median(slices50)/1000, "ms", "1,000 slices of a million events"))
 	}
 	return nil
 }
