@@ -261,6 +261,7 @@ func (r *LiveReader) await(ctx context.Context, wait *liveWait) error {
 		r.at, r.moved = at, true
 	}
 	if err == nil && !came && r.moved && time.Since(r.movedAt) >= r.service.Views.rest {
+		err = r.seeing(nil) // what happened may have ended its permission
 		r.tellPosition(r.at)
 	}
 	return err
@@ -323,7 +324,7 @@ func (r *LiveReader) send() error {
 	lastShown := false
 	see := r.seeing
 	if r.ready == 0 && !slices.ContainsFunc(r.frames, r.filter.mayShow) {
-		see = func(func(*sight)) error { return nil }
+		see = func(func(*sight)) error { return r.seeing(nil) }
 	}
 	err := see(func(s *sight) {
 		for _, f := range r.frames {
@@ -350,11 +351,11 @@ func (r *LiveReader) send() error {
 	return err
 }
 
-// seeing shows what the caller may see now. It fails when it may not watch any more.
+// seeing shows what the caller may see now; see may be nil. It fails when the caller may not watch any more.
 func (r *LiveReader) seeing(see func(*sight)) (err error) {
 	r.service.Handler.View(func(state *projections.State) {
 		v := r.service.At(state, r.caller)
-		if err = v.permitWatch(""); err == nil {
+		if err = v.permitWatch(""); err == nil && see != nil {
 			see(newSight(v, r.filter))
 		}
 	})

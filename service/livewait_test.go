@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -230,6 +231,38 @@ func TestLiveEventWithoutChanges(t *testing.T) {
 		if c.woken && wait.before.Sequence != 4 {
 			t.Errorf("%+v: woken after %s", c.filter, wait.before)
 		}
+	}
+}
+
+// A session that has ended watches no longer, also if nothing that happens may be shown to it.
+func TestLiveEndsWithTheSession(t *testing.T) {
+	for name, end := range map[string]string{"killed": "session:kill", "deleted": "session:delete"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.live()
+				w.Views.rest = time.Second
+				project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+				task := w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
+				c := w.caller(w.do(w.admin(), "session:spawn",
+					`{"project":"`+project+`","taskIds":["`+task+`"],"role":"orchestrator"}`).Token)
+				reader, err := w.Live(t.Context(), c, &wire.LiveFilter{Kinds: "template", After: wire.LiveAfterNow})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer reader.Close()
+				began := time.Now()
+				w.do(w.admin(), end, `{"sessionId":"`+c.By.Name+`"}`)
+				slice, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+				for err == nil {
+					_, err = reader.Next(slice)
+				}
+				if took := time.Since(began); errors.Is(err, context.DeadlineExceeded) || took > 2*time.Second {
+					t.Errorf("it ended after %s: %v", took, err)
+				}
+			})
+		})
 	}
 }
 
