@@ -231,8 +231,8 @@ func newWebhookUpdate(a *Run) *cobra.Command {
 		Short: "Change where a webhook sends what, or replace its secret",
 		Args:  Takes,
 		Long: `Change where a webhook sends what, or replace its secret. What was not sent yet
-is sent to the new URL and signed with the new secret. A parked webhook stays
-parked until it is resumed.`,
+is sent to the new URL, signed with the new secret, if its type is one of the
+new types. A parked webhook stays parked until it is resumed.`,
 		RunE: Running(c.run),
 	}
 	c.fields = bind(cmd, &c.body)
