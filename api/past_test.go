@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"maestro/api/openapi"
 	"maestro/service/wire"
 )
 
@@ -17,7 +19,8 @@ import (
 func pastReads(project, task, session, question string) []string {
 	reads := []string{
 		"/api/projects", "/api/tasks", "/api/sessions", "/api/queues", "/api/inputs", "/api/inbox", "/api/inbox/count",
-		"/api/templates",
+		"/api/templates", "/api/templates/role/worker", "/api/templates/tpl_none", "/api/events",
+		"/api/events/histogram?slices=5",
 	}
 	if project != "" {
 		reads = append(reads, "/api/projects/"+project, "/api/projects/"+project+"/status",
@@ -26,16 +29,59 @@ func pastReads(project, task, session, question string) []string {
 	}
 	if task != "" {
 		reads = append(reads, "/api/tasks/"+task, "/api/tasks/"+task+"/timeline", "/api/tasks/"+task+"/children",
-			"/api/tasks?limit=2&cursor=")
+			"/api/tasks/"+task+"/tree", "/api/tasks?limit=2&cursor=")
 	}
 	if session != "" {
 		reads = append(reads, "/api/sessions/"+session, "/api/sessions/"+session+"/timeline",
-			"/api/sessions?status=working")
+			"/api/sessions?status=working", "/api/sessions/"+session+"/queue", "/api/sessions/"+session+"/queue/top",
+			"/api/sessions/"+session+"/queue/items")
 	}
 	if question != "" {
 		reads = append(reads, "/api/inputs/"+question)
 	}
 	return reads
+}
+
+// Every read that takes a moment is among those that are compared.
+func TestPastReadsAreAll(t *testing.T) {
+	var document struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal(openapi.Document, &document); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, read := range pastReads("{id}", "{id}", "{id}", "{id}") {
+		path, _, _ := strings.Cut(read, "?")
+		path = strings.NewReplacer("/role/worker", "/role/{role}", "/tpl_none", "/{id}", "/queues/q", "/queues/{name}").
+			Replace(path)
+		known[path] = true
+	}
+	taken := 0
+	for path, methods := range document.Paths {
+		var get struct {
+			Parameters []struct {
+				Name string `json:"name"`
+			} `json:"parameters"`
+		}
+		if methods["get"] == nil {
+			continue
+		}
+		if err := json.Unmarshal(methods["get"], &get); err != nil {
+			t.Fatal(err)
+		}
+		for _, parameter := range get.Parameters {
+			if parameter.Name != "at" {
+				continue
+			}
+			if taken++; !known[path] {
+				t.Errorf("GET %s takes a moment, and is not compared", path)
+			}
+		}
+	}
+	if taken < 20 {
+		t.Errorf("%d reads take a moment", taken)
+	}
 }
 
 // moment is what the reads answered at a moment.
@@ -80,7 +126,9 @@ func TestPastReads(t *testing.T) {
 		w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q"}`).is(200)
 		w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+w.task(project)+`"}`).is(200)
 		note()
-		session, token = w.session(adminToken, project, task, ``)
+		session, token = w.session(adminToken, project, task, `,"strategy":"queue","queue":"q"`)
+		note()
+		w.do(token, "queue:start", `{}`).is(200)
 		note()
 		question = w.do(token, "report:needs-input", `{"message":"Which?","taskIds":["`+task+`"]}`).is(200).
 			text("event", "data", "inputId")
