@@ -175,7 +175,7 @@ func inViews(t *testing.T, view string) string {
 	if err := json.Unmarshal([]byte(view), &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, added := range []string{"lastHeard", "env", "hostname", "platform", "timeline", "events", "metadata"} {
+	for _, added := range []string{"lastHeard", "waited", "env", "hostname", "platform", "timeline", "events", "metadata"} {
 		delete(fields, added)
 	}
 	again, err := json.Marshal(fields)
