@@ -43,6 +43,8 @@ var floods = map[string][]func(w *world) reply{
 		func(w *world) reply { return w.send(http.MethodGet, "/api/projects", "", "") },
 		func(w *world) reply { return w.send(http.MethodGet, "/api/projects", "wrong", "") },
 		func(w *world) reply { return w.send(http.MethodPost, "/api/commands/task:create", "wrong", "{}") },
+		func(w *world) reply { return w.exchange("mlc_WRONG", "/") },
+		func(w *world) reply { return w.exchange("mlc_WRONG", "/", "Accept", "text/html") },
 	},
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // browser is a page of the server itself: it sends the cookie of its login, and says what page it is.
@@ -116,6 +119,88 @@ func TestLogin(t *testing.T) {
 	}
 	if !strings.Contains(said.String(), "POST /login") && !strings.Contains(said.String(), "route=/login") {
 		t.Errorf("the server's log does not have the login:\n%s", said)
+	}
+}
+
+// With TLS the cookie of a login is for this host and for TLS only, and answers demand TLS, except on loopback, where
+// other servers of this machine would have to have it too.
+func TestLoginWithTLS(t *testing.T) {
+	w := build(t, func(c *setup) { c.AllowedHosts = []string{"maestro.example"} })
+	server := httptest.NewTLSServer(w.api)
+	t.Cleanup(server.Close)
+	w.url, w.client = server.URL, server.Client()
+	cookie := w.exchange(w.code(adminToken), "/").is(http.StatusSeeOther).cookie()
+	if !cookie.Secure || !strings.HasPrefix(cookie.Name, "__Host-maestro") || cookie.Path != "/" ||
+		cookie.Domain != "" || !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode {
+		t.Errorf("the cookie is %s", cookie)
+	}
+	b := browser{w, cookie}
+	if who := b.sends(http.MethodGet, "/api/whoami", "").is(200).text("actor"); who != "admin" {
+		t.Errorf("it is %s", who)
+	}
+	plain := *cookie // a server without TLS, or another page of this host, may have set it
+	plain.Name = strings.TrimPrefix(cookie.Name, "__Host-")
+	browser{w, &plain}.sends(http.MethodGet, "/api/whoami", "").is(401)
+	const header = "Strict-Transport-Security"
+	for host, want := range map[string]string{"maestro.example": "max-age=", "localhost": "", "127.0.0.1": ""} {
+		for _, path := range []string{"/login", "/api/whoami", "/healthz", "/nothing"} {
+			got := w.send(http.MethodGet, path, adminToken, "", "Host", host).header.Get(header)
+			if !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+				t.Errorf("%s of %s: %s is %q", path, host, header, got)
+			}
+		}
+	}
+	gone := b.sends(http.MethodPost, "/logout", "").is(http.StatusSeeOther).cookie()
+	if gone.Name != cookie.Name || !gone.Secure || gone.MaxAge >= 0 {
+		t.Errorf("a logout leaves the cookie %s", gone)
+	}
+}
+
+// Nobody guesses a secret: each has 128 random bits or more.
+func TestSecretsAreLong(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	secrets := map[string]func() string{
+		"the code of a login": func() string { return strings.TrimPrefix(w.code(adminToken), wire.LoginCodePrefix) },
+		"its cookie":          func() string { return w.logIn(adminToken).cookie.Value },
+		"a session's secret": func() string {
+			_, token := w.session(adminToken, project, w.task(project), ``)
+			return token[strings.LastIndex(token, ".")+1:]
+		},
+		"a user's token": func() string {
+			token := w.token("user"+strconv.Itoa(len(w.log.messages)), "auditor")
+			return token[strings.LastIndex(token, ".")+1:]
+		},
+	}
+	const made = 50
+	for what, secret := range secrets {
+		var all []string
+		for range made {
+			all = append(all, secret())
+		}
+		// A place with more than eight signs in so many secrets is random, and has four bits, or five if the signs are
+		// more than those of base 16.
+		varies := 0
+		for place := range all[0] {
+			seen := map[byte]bool{}
+			for _, one := range all {
+				seen[one[place]] = true
+			}
+			if len(seen) > 8 {
+				varies++
+			}
+		}
+		bits := 4
+		if strings.ContainsAny(strings.Join(all, ""), "GHIJKLMNOPQRSTUVWXYZghijklmnopqrstuvwxyz") {
+			bits = 5
+		}
+		if varies*bits < 128 {
+			t.Errorf("%s has %d random signs: %s", what, varies, all[0])
+		}
+		slices.Sort(all)
+		if len(slices.Compact(all)) != made {
+			t.Errorf("%s is not new each time", what)
+		}
 	}
 }
 
