@@ -217,6 +217,14 @@ func TestCallsWithoutCredentialsAreLimited(t *testing.T) {
 			w.send(http.MethodGet, "/api/projects", adminToken, "").is(200)
 			w.send(http.MethodGet, "/readyz", "", "").is(200)
 		})
+		synctest.Test(t, func(t *testing.T) { // so are logins with a wrong code
+			w := openInside(t, limits(t, limit+"=1/2"))
+			w.from("192.0.2.1:1")
+			for range 2 {
+				w.exchange("mlc_WRONG", "/").refused(401, "UNAUTHENTICATED", "The code is not valid")
+			}
+			w.exchange("mlc_WRONG", "/").limited(limit)
+		})
 		synctest.Test(t, func(t *testing.T) {
 			w := openInside(t, limits(t, limit+"=1/2"))
 			began := time.Now()

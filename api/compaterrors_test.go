@@ -17,7 +17,10 @@ type olderError struct {
 
 // TestErrorsOfOlderClients compares each error body with docs/http-api-compat.md, and that page with the table.
 func TestErrorsOfOlderClients(t *testing.T) {
-	o := old{open(t, authOff)}
+	o := old{open(t, func(c *setup) {
+		authOff(c)
+		withTemplates(c)
+	})}
 	project := o.call("POST", "/api/projects", `{"name":"P"}`).is(201).text("id")
 	task := o.call("POST", "/api/tasks", `{"projectId":"`+project+`","title":"T"}`).is(201).text("id")
 	session := o.call("POST", "/api/sessions", `{"projectId":"`+project+`","taskIds":[]}`).is(201).text("id")
@@ -28,7 +31,8 @@ func TestErrorsOfOlderClients(t *testing.T) {
 	o.call("POST", "/api/sessions/"+drained+"/queue/skip", "").is(200)
 	_, busy, held := o.puller(2)
 	o.call("POST", "/api/sessions/"+busy+"/queue/start", "").is(200)
-	template := o.call("POST", "/api/templates", `{"name":"n","role":"worker","content":"c"}`).is(201).text("id")
+	template := o.call("POST", "/api/templates", `{"name":"n","role":"worker","content":`+jsonText(builtIn)+`}`).
+		is(201).text("id")
 	below := "/api/sessions/" + session
 	some := `{"projectId":"p","taskIds":["task_x"]`
 	const invalid, missing, rule = "VALIDATION_ERROR", "NOT_FOUND", "BUSINESS_RULE_ERROR"

@@ -5,20 +5,25 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"maestro/service"
+	"maestro/workers/prompt"
 )
+
+// claim is a sentence of docs/http-api-compat.md, with what shows that it holds.
+type claim struct {
+	text  string
+	holds func(o *oldWorld)
+}
 
 // claims are sentences of docs/http-api-compat.md that the other tests of older clients do not walk through, each with
 // what shows that it holds. Every one is checked without credentials (--auth off), and with tokens.
-var claims = []struct {
-	text  string
-	holds func(o *oldWorld)
-}{
+var claims = []claim{
 	{"`OPTIONS` → 204", func(o *oldWorld) {
 		for _, path := range []string{"/", "/health", "/api/projects", "/api/nosuch"} {
 			o.send(http.MethodOptions, path, "", "").is(204)
@@ -88,7 +93,7 @@ var claims = []struct {
 			{"POST", "/api/sessions/" + o.session + "/events", `{"type":"t"`},
 			{"POST", "/api/sessions/" + o.session + "/timeline", `{"message":"m"`},
 			{"POST", "/api/sessions/spawn", `{"projectId":"` + o.project + `","taskIds":["` + o.task + `"]`},
-			{"POST", "/api/templates", `{"name":"n","role":"worker","content":"c"`},
+			{"POST", "/api/templates", `{"name":"n","role":"worker","content":` + jsonText(builtIn)},
 		} {
 			r := o.call(call[0], call[1], call[2]+more)
 			if r.status/100 != 2 || strings.Contains(string(r.body), "not a known key") {
@@ -223,23 +228,6 @@ var claims = []struct {
 			o.Errorf("%d %s", r.status, r.body)
 		}
 	}},
-	{"Without `--task`: one timeline entry, and for\n  `complete` also `PATCH /api/sessions/:id`", func(o *oldWorld) {
-		timeline := "/api/sessions/" + o.session + "/timeline"
-		for _, kind := range [][2]string{
-			{"working", "progress"},
-			{"blocked", "task_blocked"},
-			{"failed", "error"},
-			{"needs_input", "needs_input"},
-			{"completed", "task_completed"},
-		} {
-			like(o.T, kind[0], `{"sessionStatus":"`+kind[0]+`"}`, any(o.says(o.task, kind[0]).is(200).object()))
-			o.asReporter("POST", timeline, `{"type":"`+kind[1]+`","message":"m","taskId":"`+o.task+`"}`)
-		}
-		o.asReporter("POST", timeline, `{"type":"task_completed","message":"all done"}`)
-		o.asSession("PATCH", "/api/sessions/"+o.session, `{"status":"completed"}`).is(200)
-		like(o.T, "the session", `{"status":"completed"}`,
-			any(o.call("GET", "/api/sessions/"+o.session, "").is(200).object()))
-	}},
 	{"`session register`: `GET` the session; if it exists: `PATCH", func(o *oldWorld) {
 		o.call("GET", "/api/sessions/sess_new", "").is(404)
 		o.call("POST", "/api/sessions", `{"id":"sess_new","projectId":"`+o.project+`","taskIds":["`+o.task+`"],`+
@@ -287,12 +275,12 @@ type oldWorld struct {
 	project, task, session string
 }
 
-func (o *oldWorld) call(method, path, body string) reply {
+func (o *oldWorld) call(method, path, body string, header ...string) reply {
 	o.Helper()
 	if o.off {
-		return o.send(method, path, "", body)
+		return o.send(method, path, "", body, header...)
 	}
-	return o.send(method, path, adminToken, body)
+	return o.send(method, path, adminToken, body, header...)
 }
 
 // asSession is call for what the session's own process sends.
@@ -311,34 +299,30 @@ func (o *oldWorld) says(task, status string) reply {
 		`{"sessionStatus":"`+status+`","updateSource":"session","sessionId":"`+o.session+`"}`)
 }
 
-// asReporter sends an entry that a report of the older command line writes. With a token only a report may write it,
-// which the client ignores or shows.
-func (o *oldWorld) asReporter(method, path, body string) {
-	o.Helper()
-	r := o.asSession(method, path, body)
-	if r.status != 200 && (o.off || r.status != 403) {
-		o.Errorf("%s %s: %d %s", method, body, r.status, r.body)
-	}
-}
-
 func (o *oldWorld) template() string {
 	o.Helper()
-	return o.call("POST", "/api/templates", `{"name":"n","role":"worker","content":"c"}`).is(201).text("id")
+	return o.call("POST", "/api/templates", `{"name":"n","role":"worker","content":`+jsonText(builtIn)+`}`).is(201).text("id")
 }
+
+// builtIn is a content that a template may have.
+var builtIn, _ = prompt.BuiltIn().Template("execute-simple")
 
 func TestOldClaims(t *testing.T) {
 	page, err := os.ReadFile("../docs/http-api-compat.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, claim := range claims {
+	for _, claim := range slices.Concat(claims, endClaims) {
 		if !strings.Contains(string(page), claim.text) {
 			t.Errorf("docs/http-api-compat.md does not say %q", claim.text)
 		}
 		for _, off := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%.40s, auth off %v", claim.text, off), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					o := &oldWorld{world: openInside(t, func(c *setup) { c.AuthOff = off }), off: off}
+					o := &oldWorld{world: openInside(t, func(c *setup) {
+						withTemplates(c)
+						c.AuthOff = off
+					}), off: off}
 					o.project = o.call("POST", "/api/projects", `{"name":"P"}`).is(201).text("id")
 					task := `{"projectId":"` + o.project + `","title":"T"}`
 					o.task = o.call("POST", "/api/tasks", task).is(201).text("id")

@@ -195,15 +195,9 @@ type step struct {
 	suffix  string
 }
 
-// doAll executes the commands of a request, in order. Before the first it checks that the table permits all of them,
-// and pays for all.
+// doAll executes the commands of a request, in order.
 func (s *compat) doAll(ctx context.Context, c *call, by commands.Actor, project string, steps []step) error {
-	if len(steps) > 1 {
-		if err := s.permitAll(by, project, steps); err != nil {
-			return err
-		}
-	}
-	if err := s.ReserveCommands(ctx, c.Caller, len(steps)); err != nil {
+	if err := s.payAll(ctx, c, by, project, steps); err != nil {
 		return err
 	}
 	for _, step := range steps {
@@ -212,6 +206,16 @@ func (s *compat) doAll(ctx context.Context, c *call, by commands.Actor, project 
 		}
 	}
 	return nil
+}
+
+// payAll checks, before the first command of a request, that the table permits all of them, and pays for all.
+func (s *compat) payAll(ctx context.Context, c *call, by commands.Actor, project string, steps []step) error {
+	if len(steps) > 1 {
+		if err := s.permitAll(by, project, steps); err != nil {
+			return err
+		}
+	}
+	return s.ReserveCommands(ctx, c.Caller, len(steps))
 }
 
 // permitAll checks the table for each kind of command among the steps.

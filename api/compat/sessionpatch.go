@@ -37,7 +37,7 @@ func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) 
 			project, done = x.ProjectID, x.Status == events.SessionSaidDone
 		}
 	})
-	steps, err := sessionSteps(in.ID, body, done && c.By.Kind == commands.ActorUser)
+	steps, err := sessionSteps(c.By, in.ID, body, done)
 	if err != nil {
 		return SessionBody{}, err
 	}
@@ -52,7 +52,7 @@ func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) 
 
 // sessionSteps returns the commands of a PATCH. Their keys depend only on the body, and on whether the user brings back
 // a session that said that it is done: it registers again only if it has another status.
-func sessionSteps(id string, body sessionPatch, done bool) ([]step, error) {
+func sessionSteps(by commands.Actor, id string, body sessionPatch, done bool) ([]step, error) {
 	update := &commands.UpdateSession{
 		SessionID: id,
 		TaskIDs:   body.TaskIDs,
@@ -68,7 +68,7 @@ func sessionSteps(id string, body sessionPatch, done bool) ([]step, error) {
 	switch {
 	case body.Status != nil && status == nil:
 		update.Status = body.Status
-	case done && body.Status != nil && *body.Status == events.SessionRunning:
+	case done && by.Kind == commands.ActorUser && body.Status != nil && *body.Status == events.SessionRunning:
 		update.Status = new(events.SessionIdle)
 	}
 	entries := len(body.Events)+len(body.Timeline) > 0
@@ -84,7 +84,7 @@ func sessionSteps(id string, body sessionPatch, done bool) ([]step, error) {
 		wanted = append(wanted, command)
 	}
 	for _, entry := range body.Timeline {
-		command, err := entry.command(id)
+		command, err := entry.command(by, id)
 		if err != nil {
 			return nil, err
 		}

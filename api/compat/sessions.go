@@ -105,13 +105,41 @@ func (s *compat) createSession(ctx context.Context, c *call, _ *struct{}) (Sessi
 	if register.Role, err = roleOf(register.Metadata); err != nil {
 		return SessionBody{}, err
 	}
-	answer, err := s.do(ctx, c, c.By, register, "")
+	return s.register(ctx, c, register)
+}
+
+// register creates a session. One whose status says that its work is over is created idle, and then brought to it.
+func (s *compat) register(ctx context.Context, c *call, register *commands.RegisterSession) (SessionBody, error) {
+	over, suffix := register.Status, ""
+	switch over {
+	case events.SessionSaidDone, events.SessionStopped, events.SessionEndFailed:
+		last, err := statusCommand(register.SessionID, &over)
+		if err != nil {
+			return SessionBody{}, err
+		}
+		register.Status, suffix = events.SessionIdle, "/1"
+		if err := s.payAll(ctx, c, c.By, register.Project, []step{{register, ""}, {last, ""}}); err != nil {
+			return SessionBody{}, err
+		}
+	default:
+		over = ""
+	}
+	answer, err := s.do(ctx, c, c.By, register, suffix)
 	if err != nil {
 		return SessionBody{}, err
 	}
 	created, ok := answer.Data.(*events.SessionRegistered)
 	if !ok {
 		return SessionBody{}, unexpected("session:register", answer)
+	}
+	if over != "" {
+		last, err := statusCommand(created.SessionID, &over)
+		if err != nil {
+			return SessionBody{}, err
+		}
+		if _, err := s.do(ctx, c, c.By, last, "/2"); err != nil {
+			return SessionBody{}, err
+		}
 	}
 	return s.showOwnSession(c, created.SessionID)
 }

@@ -67,22 +67,31 @@ type taskEntryAnswer struct {
 	Type      string `json:"type"`
 }
 
-// command returns the note for an entry.
-func (e newEntry) command(session string) (commands.Command, error) {
+// command returns the command for an entry. An older client reports in two calls: a PATCH of the task without words, and
+// an entry with them. Only a report may write an entry of that type, so the words are a report of their own: whoever
+// reads the entry sees what the session was permitted to say.
+func (e newEntry) command(by commands.Actor, session string) (commands.Command, error) {
 	if e.Message == "" {
 		return nil, service.InvalidRequest("/message", "message is required")
 	}
-	return &commands.NoteSession{
-		SessionID: session,
-		Type:      e.Type,
-		Message:   e.Message,
-		TaskID:    e.TaskID,
-		Data:      given(e.Metadata),
-	}, nil
+	kind := projections.ReportOfType(e.Type)
+	if kind == "" || by.Kind != commands.ActorSession || by.Name != session || by.Authn == commands.AuthnNone {
+		return &commands.NoteSession{
+			SessionID: session,
+			Type:      e.Type,
+			Message:   e.Message,
+			TaskID:    e.TaskID,
+			Data:      given(e.Metadata),
+		}, nil
+	}
+	report := &commands.Report{Kind: kind, Message: e.Message}
+	if e.TaskID != "" {
+		report.TaskIDs = []string{e.TaskID}
+	}
+	return report, nil
 }
 
 // command returns the command for an event: a changed file, or a note without text. A file's event may say when it
-
 // was.
 func (e newEvent) command(session string) (commands.Command, time.Time, error) {
 	if e.Type == "" {
@@ -114,11 +123,11 @@ func (s *compat) addEntry(ctx context.Context, c *call, in *wire.SessionID) (Ses
 	if err := c.decode(ctx, &body); err != nil {
 		return SessionBody{}, err
 	}
-	note, err := body.command(in.ID)
+	command, err := body.command(c.By, in.ID)
 	if err != nil {
 		return SessionBody{}, err
 	}
-	if _, err := s.do(ctx, c, c.By, note, ""); err != nil {
+	if _, err := s.do(ctx, c, c.By, command, ""); err != nil {
 		return SessionBody{}, err
 	}
 	return s.showSession(c, in.ID)
@@ -162,13 +171,12 @@ func (s *compat) addTaskEntry(ctx context.Context, c *call, in *wire.TaskID) (ta
 	if err != nil {
 		return taskEntryAnswer{}, err
 	}
-	note := &commands.NoteSession{
-		SessionID: body.SessionID,
-		Type:      body.Type,
-		Message:   body.Message,
-		TaskID:    in.ID,
+	entry := newEntry{Type: body.Type, Message: body.Message, TaskID: in.ID}
+	command, err := entry.command(c.By, body.SessionID)
+	if err != nil {
+		return taskEntryAnswer{}, err
 	}
-	if _, err := s.do(ctx, c, c.By, note, ""); err != nil {
+	if _, err := s.do(ctx, c, c.By, command, ""); err != nil {
 		return taskEntryAnswer{}, err
 	}
 	return taskEntryAnswer{
