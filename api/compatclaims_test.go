@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // endClaims are further claims: how sessions end and what they report, and where we are stricter than the page.
@@ -30,7 +31,8 @@ var endClaims = []claim{
 			}
 		}
 	}},
-	{"sets `completedAt` to the server's time every time", func(o *oldWorld) { // here, a status that it has is no change
+	// Here, a status that it has already is no change.
+	{"sets `completedAt` to the server's time every time", func(o *oldWorld) {
 		path := "/api/sessions/" + o.session
 		done := o.call("PATCH", path, `{"status":"completed"}`).is(200)
 		head := o.log.head()
@@ -54,7 +56,7 @@ var endClaims = []claim{
 			"spawning", "idle", "working", "running", "completed", "failed", "stopped",
 		} {
 			body := `{"projectId":"` + o.project + `","taskIds":["` + o.task + `"],"status":"` + status + `"}`
-			made := o.call("POST", "/api/sessions", body, "Idempotency-Key", status).is(201)
+			made := o.call("POST", "/api/sessions", body, wire.HeaderKey, status).is(201)
 			stored := o.call("GET", "/api/sessions/"+made.text("id"), "").is(200)
 			for what, r := range map[string]reply{"the answer": made, "the session": stored} {
 				like(o.T, what, `{"status":"`+status+`","taskIds":["`+o.task+`"],
@@ -67,7 +69,7 @@ var endClaims = []claim{
 					o.Errorf("%s is %s, completed at %v", what, status, r.at("completedAt"))
 				}
 			}
-			again := o.call("POST", "/api/sessions", body, "Idempotency-Key", status).is(201)
+			again := o.call("POST", "/api/sessions", body, wire.HeaderKey, status).is(201)
 			if again.text("id") != made.text("id") {
 				o.Errorf("%s: a retry made session %s beside %s", status, again.text("id"), made.text("id"))
 			}
@@ -160,9 +162,11 @@ var endClaims = []claim{
 	}},
 	{"`skills`, `strategy`, `templateId`.", func(o *oldWorld) { // here, it is absent unless a spawn names a template
 		for given, want := range map[string]string{``: "", `,"templateId":"execute-queue"`: "execute-queue"} {
-			spawned := o.do(adminToken, "session:spawn", `{"project":"`+o.project+`","taskIds":["`+o.task+`"]`+given+`}`)
-			manifest := o.call("GET", "/api/sessions/"+spawned.is(200).text("event", "data", "sessionId")+"/manifest", "")
-			if got, ok := manifest.is(200).object()["templateId"]; ok != (want != "") || ok && got != want {
+			session := o.do(adminToken, "session:spawn",
+				`{"project":"`+o.project+`","taskIds":["`+o.task+`"]`+given+`}`).is(200).
+				text("event", "data", "sessionId")
+			manifest := o.call("GET", "/api/sessions/"+session+"/manifest", "").is(200)
+			if got, ok := manifest.object()["templateId"]; ok != (want != "") || ok && got != want {
 				o.Errorf("with %q the manifest has the template %v", given, got)
 			}
 		}

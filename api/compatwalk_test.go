@@ -301,7 +301,8 @@ func (o *oldWorld) says(task, status string) reply {
 
 func (o *oldWorld) template() string {
 	o.Helper()
-	return o.call("POST", "/api/templates", `{"name":"n","role":"worker","content":`+jsonText(builtIn)+`}`).is(201).text("id")
+	return o.call("POST", "/api/templates", `{"name":"n","role":"worker","content":`+jsonText(builtIn)+`}`).
+		is(201).text("id")
 }
 
 // builtIn is a content that a template may have.

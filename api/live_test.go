@@ -165,7 +165,8 @@ func TestLiveViewsAreTheLists(t *testing.T) {
 	same("after a deletion")
 }
 
-// inViews leaves out when a session was last heard, which no event says, and what a list adds for older clients.
+// inViews leaves out when a session was last heard and how long a question waits, which no event says, and what a list
+// adds for older clients.
 func inViews(t *testing.T, view string) string {
 	t.Helper()
 	if view == "" {
@@ -175,7 +176,9 @@ func inViews(t *testing.T, view string) string {
 	if err := json.Unmarshal([]byte(view), &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, added := range []string{"lastHeard", "waited", "env", "hostname", "platform", "timeline", "events", "metadata"} {
+	for _, added := range []string{
+		"lastHeard", "waited", "env", "hostname", "platform", "timeline", "events", "metadata",
+	} {
 		delete(fields, added)
 	}
 	again, err := json.Marshal(fields)

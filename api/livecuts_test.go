@@ -23,7 +23,7 @@ func openOn(t *testing.T, log *memoryLog) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(handler.Close)
-	w := open(t, func(c *setup) { c.Handler, c.serviceConfig.Log, c.Blobs = handler, log, nil })
+	w := open(t, func(c *setup) { c.Handler, c.Log, c.Blobs = handler, log, nil })
 	w.log, w.handler = log, handler
 	return w
 }
@@ -126,7 +126,8 @@ func (s *cutStory) viewsAt(sequence string) map[string]string {
 // questionsAt returns the questions in the inbox at a sequence.
 func (s *cutStory) questionsAt(sequence string) (ids []string) {
 	s.Helper()
-	for _, item := range s.send(http.MethodGet, "/api/inbox?kind=question&at="+sequence, adminToken, "").is(200).array() {
+	inbox := s.send(http.MethodGet, "/api/inbox?kind=question&at="+sequence, adminToken, "").is(200)
+	for _, item := range inbox.array() {
 		ids = append(ids, item.(map[string]any)["inputId"].(string))
 	}
 	slices.Sort(ids)

@@ -67,9 +67,9 @@ type taskEntryAnswer struct {
 	Type      string `json:"type"`
 }
 
-// command returns the command for an entry. An older client reports in two calls: a PATCH of the task without words, and
-// an entry with them. Only a report may write an entry of that type, so the words are a report of their own: whoever
-// reads the entry sees what the session was permitted to say.
+// command returns the command for an entry. An older client reports in two calls: a PATCH of the task without words,
+// and an entry with them. Only a report may write an entry of that type, so the words are a report of their own:
+// whoever reads the entry sees what the session was permitted to say.
 func (e newEntry) command(by commands.Actor, session string) (commands.Command, error) {
 	if e.Message == "" {
 		return nil, service.InvalidRequest("/message", "message is required")

@@ -95,6 +95,7 @@ func newTaskChildren(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
+	a.WatchFlag(cmd, "task")
 	a.AtFlag(cmd)
 	return Tell(cmd, "task:children")
 }
