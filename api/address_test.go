@@ -43,9 +43,15 @@ var floods = map[string][]func(w *world) reply{
 		func(w *world) reply { return w.send(http.MethodGet, "/api/projects", "", "") },
 		func(w *world) reply { return w.send(http.MethodGet, "/api/projects", "wrong", "") },
 		func(w *world) reply { return w.send(http.MethodPost, "/api/commands/task:create", "wrong", "{}") },
-		func(w *world) reply { return w.exchange("mlc_WRONG", "/") },
-		func(w *world) reply { return w.exchange("mlc_WRONG", "/", "Accept", "text/html") },
+		func(w *world) reply { return w.wrongCode() },
+		func(w *world) reply { return w.wrongCode("Accept", "text/html") },
 	},
+}
+
+// wrongCode tries to log in with a code that nobody got.
+func (w *world) wrongCode(header ...string) reply {
+	return w.send(http.MethodPost, "/login", "", "code=mlc_WRONG&path=/",
+		append([]string{"Content-Type", "application/x-www-form-urlencoded", "Origin", w.url}, header...)...)
 }
 
 // TestAddressFloodSparesValidCredentials: whatever comes from an address, a caller there that has a valid credential
@@ -221,9 +227,9 @@ func TestCallsWithoutCredentialsAreLimited(t *testing.T) {
 			w := openInside(t, limits(t, limit+"=1/2"))
 			w.from("192.0.2.1:1")
 			for range 2 {
-				w.exchange("mlc_WRONG", "/").refused(401, "UNAUTHENTICATED", "The code is not valid")
+				w.wrongCode().refused(401, "UNAUTHENTICATED", "The code is not valid")
 			}
-			w.exchange("mlc_WRONG", "/").limited(limit)
+			w.wrongCode().limited(limit)
 		})
 		synctest.Test(t, func(t *testing.T) {
 			w := openInside(t, limits(t, limit+"=1/2"))

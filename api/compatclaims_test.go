@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"maestro/events"
 	"maestro/service"
 	"maestro/service/wire"
 )
@@ -140,6 +141,12 @@ var endClaims = []claim{
 			if strings.Contains(string(m.Body), "session.noted") {
 				o.Errorf("it is a note: %s", m.Body)
 			}
+		}
+		o.asSession("PATCH", "/api/sessions/"+o.session,
+			`{"timeline":[{"type":"error","message":"It is red","taskId":"`+o.task+`"}]}`).is(200)
+		like(o.T, "the task", `{"sessionStatus":"failed"}`, any(o.call("GET", "/api/tasks/"+o.task, "").is(200).object()))
+		if said, ok := o.last().Data.(*events.SessionReported); !ok || said.Message != "It is red" {
+			o.Errorf("the newest event is %+v", o.last().Data)
 		}
 		foreign := o.call("POST", "/api/tasks", `{"projectId":"`+o.project+`","title":"F"}`).is(201).text("id")
 		for _, kind := range []string{"task_completed", "task_blocked", "error", "needs_input"} {
