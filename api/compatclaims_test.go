@@ -144,7 +144,8 @@ var endClaims = []claim{
 		}
 		o.asSession("PATCH", "/api/sessions/"+o.session,
 			`{"timeline":[{"type":"error","message":"It is red","taskId":"`+o.task+`"}]}`).is(200)
-		like(o.T, "the task", `{"sessionStatus":"failed"}`, any(o.call("GET", "/api/tasks/"+o.task, "").is(200).object()))
+		like(o.T, "the task", `{"sessionStatus":"failed"}`,
+			any(o.call("GET", "/api/tasks/"+o.task, "").is(200).object()))
 		if said, ok := o.last().Data.(*events.SessionReported); !ok || said.Message != "It is red" {
 			o.Errorf("the newest event is %+v", o.last().Data)
 		}
