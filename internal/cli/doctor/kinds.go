@@ -31,12 +31,20 @@ var (
 		"server-killed", Error,
 		"the home's server ended without a clean stop, and left `server.json`",
 	}
+	serverReads = &Kind{
+		"server-read-only", Error,
+		"`maestro serve --read-only` reads the home, and its address is not set",
+	}
 	serverStarting = &Kind{
 		"server-starting", Warning,
 		"a server holds the home and does not listen yet, or not any more",
 	}
 	serverSilent   = &Kind{"server-silent", Error, "nothing answers at the server's address, or not in time"}
 	serverStranger = &Kind{"server-stranger", Error, "another program answers at the server's address"}
+	serverInsecure = &Kind{
+		"server-insecure", Error,
+		"something answers at the server's address, and no secure connection to it can be made",
+	}
 	serverBusy     = &Kind{"server-busy", Warning, "the server is too busy to identify itself"}
 	tokenRefused   = &Kind{"token-refused", Error, "the server does not accept the credential"}
 	limited        = &Kind{"limited", Info, "the caller may not see everything, so some checks were left out"}
@@ -109,8 +117,8 @@ var (
 // Kinds returns every kind of finding, in the order of the page that lists them.
 func Kinds() []*Kind {
 	return []*Kind{
-		environment, serverStopped, serverKilled, serverStarting, serverSilent, serverStranger, serverBusy,
-		tokenRefused, limited, versionSkew, notReady, readyWarning, clockWrong, clockSkew, durability, metricsMissing,
+		environment, serverStopped, serverKilled, serverReads, serverStarting, serverSilent, serverStranger, serverInsecure,
+		serverBusy, tokenRefused, limited, versionSkew, notReady, readyWarning, clockWrong, clockSkew, durability, metricsMissing,
 		projectionLag,
 		commandsWaiting, streamsDropped, refusalsRising, itemsQuarantined, sessionsLost, logLarge, diskLow, diskFull,
 		filesLow, tokenExpiring, tokenExpired, homeMissing, homeUnusable, homeReadOnly, homeNewer, keyMissing,
