@@ -85,7 +85,7 @@ func SpawnOtherwise(d *events.SessionSpawned, project string) string {
 	} else if project != "" {
 		command += " --project " + project
 	}
-	return command + " --max-turns 1000`"
+	return command + " --timeout 720h`"
 }
 
 // TextRedacted is the refusal for a text that was redacted.

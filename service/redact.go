@@ -152,7 +152,7 @@ func (s *Service) manifestOf(digest string) (warnings []string) {
 		named += fmt.Sprintf(" and %d more", more)
 	}
 	return []string{"the text is the manifest of " + named + ": none of them can read it any more, and no session is " +
-		"spawned whose manifest would be the same: it needs another option, such as --max-turns 1000, or other tasks"}
+		"spawned whose manifest would be the same: it needs another option, such as --timeout 720h, or other tasks"}
 }
 
 // RemoveRedacted deletes the texts whose redaction the log records and whose deletion was interrupted. It is called

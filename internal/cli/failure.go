@@ -178,7 +178,8 @@ func explain(err error) explained {
 			code:    "NO_CONNECTION",
 			message: "No answer from " + unreachable.URL,
 			why:     held.Error(),
-			next:    "set MAESTRO_API_URL to the address that it printed; to write again, stop it and run `maestro serve`",
+			next: "set MAESTRO_API_URL to the address that it printed; to write again, stop it and run " +
+				"`maestro serve`",
 		}
 	case errors.As(err, &unreachable) && isTimeout(unreachable.Err):
 		return explained{

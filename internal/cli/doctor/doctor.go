@@ -36,6 +36,7 @@ var checks = []check{
 	{"the clocks", lookAtClocks},
 	{"the server's figures", lookAtFigures},
 	{"refusals", lookAtRefusals},
+	{"webhooks", lookAtWebhooks},
 	{"named tokens", lookAtTokens},
 	{"the home's files", lookAtHome},
 	{"the configuration", lookAtConfig},

@@ -85,24 +85,39 @@ func TestServersAnswersBecomeFindings(t *testing.T) {
 	problem := `503 {"error":true,"code":"UNAVAILABLE","message":"The server takes no writes now","why":"w","next":"n"}`
 	warned := `{"status":"ready","warnings":[{"code":"BACKUP","message":"m","next":"n"},` +
 		`{"code":"CLOCK","message":"m","next":"n"}]}`
+	hook := func(failing time.Duration, more said) string {
+		s := said{"id": "hook_1", "name": "chat", "delivery": said{
+			"failingSince": now.Add(-failing).UnixMilli(), "failures": 7, "behind": 13, "problem": "it answered 500",
+		}}
+		for name, value := range more {
+			s[name] = value
+		}
+		return asJSON(t, []any{s})
+	}
 	for name, c := range map[string]struct {
 		path, said string
 		look       func(context.Context, *examination) []Finding
 		want       *Kind
 	}{
-		"same version":    {"/identity", asJSON(t, said{"version": cli.Version()}), lookAtVersions, nil},
-		"another version": {"/identity", `{"version":"v0.0.1"}`, lookAtVersions, versionSkew},
-		"ready":           {"/readyz", `{"status":"ready"}`, lookAtReady, nil},
-		"warned":          {"/readyz", warned, lookAtReady, readyWarning},
-		"not ready":       {"/readyz", problem, lookAtReady, notReady},
-		"no answer":       {"/nowhere", "", lookAtReady, serverSilent},
-		"same clock":      {"/api/clock", clock(now, nil), lookAtClocks, nil},
-		"another clock":   {"/api/clock", clock(ago, nil), lookAtClocks, clockSkew},
-		"warned of it":    {"/api/clock", clock(now, said{"warning": "w", "next": "n"}), lookAtClocks, clockWrong},
-		"no figures":      {"/nowhere", "", lookAtFigures, metricsMissing},
-		"other figures":   {"/metrics", "{not figures", lookAtFigures, metricsMissing},
-		"good for long":   {"/api/tokens", token(30*24*time.Hour, nil), lookAtTokens, nil},
-		"expires soon":    {"/api/tokens", token(time.Hour, nil), lookAtTokens, tokenExpiring},
+		"same version":       {"/identity", asJSON(t, said{"version": cli.Version()}), lookAtVersions, nil},
+		"another version":    {"/identity", `{"version":"v0.0.1"}`, lookAtVersions, versionSkew},
+		"ready":              {"/readyz", `{"status":"ready"}`, lookAtReady, nil},
+		"warned":             {"/readyz", warned, lookAtReady, readyWarning},
+		"not ready":          {"/readyz", problem, lookAtReady, notReady},
+		"no answer":          {"/nowhere", "", lookAtReady, serverSilent},
+		"same clock":         {"/api/clock", clock(now, nil), lookAtClocks, nil},
+		"another clock":      {"/api/clock", clock(ago, nil), lookAtClocks, clockSkew},
+		"warned of it":       {"/api/clock", clock(now, said{"warning": "w", "next": "n"}), lookAtClocks, clockWrong},
+		"no figures":         {"/nowhere", "", lookAtFigures, metricsMissing},
+		"other figures":      {"/metrics", "{not figures", lookAtFigures, metricsMissing},
+		"good for long":      {"/api/tokens", token(30*24*time.Hour, nil), lookAtTokens, nil},
+		"expires soon":       {"/api/tokens", token(time.Hour, nil), lookAtTokens, tokenExpiring},
+		"no webhook":         {"/api/webhooks", "[]", lookAtWebhooks, nil},
+		"a webhook":          {"/api/webhooks", hook(0, said{"delivery": said{}}), lookAtWebhooks, nil},
+		"one that fails":     {"/api/webhooks", hook(failingMost+time.Second, nil), lookAtWebhooks, webhookFailing},
+		"one that failed":    {"/api/webhooks", hook(time.Second, nil), lookAtWebhooks, nil},
+		"one that is parked": {"/api/webhooks", hook(time.Hour, said{"parked": said{}}), lookAtWebhooks, nil},
+		"one of no sender":   {"/api/webhooks", hook(time.Hour, said{"delivery": nil}), lookAtWebhooks, nil},
 		"revoked": {
 			"/api/tokens", token(time.Hour, said{"revokedAt": 1}), lookAtTokens, nil,
 		},
