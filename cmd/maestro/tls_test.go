@@ -144,6 +144,9 @@ func TestServeTLS(t *testing.T) {
 		!strings.Contains(r.stdout, "set MAESTRO_CA") || strings.Contains(r.stdout, "home-missing") {
 		t.Errorf("doctor says of a server that it does not trust: %d %s%s", r.code, r.stdout, r.stderr)
 	}
+	if r := runHere(t, away(), "watch"); r.code != 3 || !strings.HasPrefix(r.stderr, "maestro: No secure connection") {
+		t.Errorf("watch says of a server that it does not trust: %d %s%s", r.code, r.stdout, r.stderr)
+	}
 	trusting["MAESTRO_CA"] = filepath.Join(dir, "key.pem")
 	refused("a file without certificates", trusting, 5, "no certificate in PEM")
 
