@@ -15,6 +15,7 @@ import (
 	"maestro/api/client"
 	"maestro/internal/cli"
 	"maestro/internal/home"
+	"maestro/service/wire"
 )
 
 // answers are what a server says, by path; a status other than 200 stands before the body, after a blank.
@@ -99,22 +100,27 @@ func TestServersAnswersBecomeFindings(t *testing.T) {
 		look       func(context.Context, *examination) []Finding
 		want       *Kind
 	}{
-		"same version":       {"/identity", asJSON(t, said{"version": cli.Version()}), lookAtVersions, nil},
-		"another version":    {"/identity", `{"version":"v0.0.1"}`, lookAtVersions, versionSkew},
-		"ready":              {"/readyz", `{"status":"ready"}`, lookAtReady, nil},
-		"warned":             {"/readyz", warned, lookAtReady, readyWarning},
-		"not ready":          {"/readyz", problem, lookAtReady, notReady},
-		"no answer":          {"/nowhere", "", lookAtReady, serverSilent},
-		"same clock":         {"/api/clock", clock(now, nil), lookAtClocks, nil},
-		"another clock":      {"/api/clock", clock(ago, nil), lookAtClocks, clockSkew},
-		"warned of it":       {"/api/clock", clock(now, said{"warning": "w", "next": "n"}), lookAtClocks, clockWrong},
-		"no figures":         {"/nowhere", "", lookAtFigures, metricsMissing},
-		"other figures":      {"/metrics", "{not figures", lookAtFigures, metricsMissing},
-		"good for long":      {"/api/tokens", token(30*24*time.Hour, nil), lookAtTokens, nil},
-		"expires soon":       {"/api/tokens", token(time.Hour, nil), lookAtTokens, tokenExpiring},
-		"no webhook":         {"/api/webhooks", "[]", lookAtWebhooks, nil},
-		"a webhook":          {"/api/webhooks", hook(0, said{"delivery": said{}}), lookAtWebhooks, nil},
-		"one that fails":     {"/api/webhooks", hook(failingMost+time.Second, nil), lookAtWebhooks, webhookFailing},
+		"same version":    {"/identity", asJSON(t, said{"version": cli.Version()}), lookAtVersions, nil},
+		"another version": {"/identity", `{"version":"v0.0.1"}`, lookAtVersions, versionSkew},
+		"ready":           {"/readyz", `{"status":"ready"}`, lookAtReady, nil},
+		"warned":          {"/readyz", warned, lookAtReady, readyWarning},
+		"not ready":       {"/readyz", problem, lookAtReady, notReady},
+		"no answer":       {"/nowhere", "", lookAtReady, serverSilent},
+		"same clock":      {"/api/clock", clock(now, nil), lookAtClocks, nil},
+		"another clock":   {"/api/clock", clock(ago, nil), lookAtClocks, clockSkew},
+		"warned of it":    {"/api/clock", clock(now, said{"warning": "w", "next": "n"}), lookAtClocks, clockWrong},
+		"no figures":      {"/nowhere", "", lookAtFigures, metricsMissing},
+		"other figures":   {"/metrics", "{not figures", lookAtFigures, metricsMissing},
+		"good for long":   {"/api/tokens", token(30*24*time.Hour, nil), lookAtTokens, nil},
+		"expires soon":    {"/api/tokens", token(time.Hour, nil), lookAtTokens, tokenExpiring},
+		"no webhook":      {"/api/webhooks", "[]", lookAtWebhooks, nil},
+		"a webhook":       {"/api/webhooks", hook(0, said{"delivery": said{}}), lookAtWebhooks, nil},
+		"one that fails":  {"/api/webhooks", hook(failingMost+time.Second, nil), lookAtWebhooks, webhookFailing},
+		"one that is not allowed": {
+			"/api/webhooks", hook(time.Hour, said{"delivery": said{
+				"failingSince": 1, "problem": "nothing is sent to 127.0.0.1, a loopback address, " + wire.UnlessAllowed,
+			}}), lookAtWebhooks, webhookFailing,
+		},
 		"one that failed":    {"/api/webhooks", hook(time.Second, nil), lookAtWebhooks, nil},
 		"one that is parked": {"/api/webhooks", hook(time.Hour, said{"parked": said{}}), lookAtWebhooks, nil},
 		"one of no sender":   {"/api/webhooks", hook(time.Hour, said{"delivery": nil}), lookAtWebhooks, nil},

@@ -3,10 +3,12 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"maestro/internal/cli"
 	"maestro/internal/safetext"
+	"maestro/service/wire"
 )
 
 // The bounds beyond which something is too slow, or is refused too often.
@@ -98,13 +100,16 @@ func lookAtWebhooks(ctx context.Context, x *examination) (found []Finding) {
 		if failing < failingMost {
 			continue
 		}
+		next := "correct the receiver, or the URL with `maestro webhook update " + w.ID + " --url URL`; then `maestro " +
+			"webhook resume " + w.ID + "` tries at once"
+		if strings.Contains(w.Delivery.Problem, wire.UnlessAllowed) {
+			next = wire.AllowNext
+		}
 		found = append(found, webhookFailing.found(
 			fmt.Sprintf("Webhook '%s' has failed %s in %s", w.Name, cli.Many(w.Delivery.Failures, "time"),
 				cli.Many(int(failing.Minutes()), "minute")),
 			fmt.Sprintf("its receiver is %s behind: %s", cli.Many(int(w.Delivery.Behind), "event"),
-				safetext.Clip(w.Delivery.Problem, problemWords)),
-			"correct the receiver, or the URL with `maestro webhook update "+w.ID+" --url URL`; then `maestro webhook "+
-				"resume "+w.ID+"` tries at once"))
+				safetext.Clip(w.Delivery.Problem, problemWords)), next))
 	}
 	return found
 }
