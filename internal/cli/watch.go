@@ -205,7 +205,7 @@ func (c *watch) mentionsUnknown(event *events.Event) (unknown bool) {
 	return unknown
 }
 
-// learnOf asks for the names that an event mentions. A session is not everybody's reader, and its refusals are recorded.
+// learnOf asks for the names that an event mentions. A session may not ask everything, and its refusals are recorded.
 func (c *watch) learnOf(ctx context.Context, sequence uint64) {
 	if c.isSession() {
 		return

@@ -100,8 +100,8 @@ func lookAtWebhooks(ctx context.Context, x *examination) (found []Finding) {
 		if failing < failingMost {
 			continue
 		}
-		next := "correct the receiver, or the URL with `maestro webhook update " + w.ID + " --url URL`; then `maestro " +
-			"webhook resume " + w.ID + "` tries at once"
+		next := "correct the receiver, or the URL with `maestro webhook update " + w.ID + " --url URL`; then " +
+			"`maestro webhook resume " + w.ID + "` tries at once"
 		if strings.Contains(w.Delivery.Problem, wire.UnlessAllowed) {
 			next = wire.AllowNext
 		}
