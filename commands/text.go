@@ -52,11 +52,40 @@ func Redacted(s *projections.State, data events.Data) error {
 		return nil // true for nearly every log
 	}
 	for _, named := range events.Digests(data) {
-		if r := s.Redaction(named.Digest); r != nil {
-			return TextRedacted("/"+named.Field, r)
+		r := s.Redaction(named.Digest)
+		if r == nil {
+			continue
 		}
+		refusal := TextRedacted("/"+named.Field, r)
+		if spawned, ok := data.(*events.SessionSpawned); ok && named.Digest == spawned.ManifestDigest {
+			refusal.Message = "The manifest of this session would be the text " + r.Text + ", which was redacted"
+			refusal.Next = "change in the session's tasks or options what had to be removed; anything else that " +
+				"differs makes another manifest too: " + SpawnOtherwise(spawned, "")
+		}
+		return refusal
 	}
 	return nil
+}
+
+// SpawnOtherwise is a command that spawns a session with an option that few have, so that its manifest differs from
+// that of another one with the same tasks.
+func SpawnOtherwise(d *events.SessionSpawned, project string) string {
+	command := "`maestro session spawn"
+	if d.Role == events.RoleOrchestrator {
+		command += " --role orchestrator"
+	}
+	if strategy, err := ResolveStrategy(d.Role, ""); err == nil && d.Strategy != strategy {
+		command += " --strategy " + string(d.Strategy)
+	}
+	if d.Queue != "" && d.Queue != d.SessionID { // not its own
+		command += " --queue " + d.Queue
+	}
+	if len(d.TaskIDs) > 0 {
+		command += " --task-ids " + strings.Join(d.TaskIDs, ",")
+	} else if project != "" {
+		command += " --project " + project
+	}
+	return command + " --timeout 720h`"
 }
 
 // TextRedacted is the refusal for a text that was redacted.

@@ -253,6 +253,9 @@ func (s *Service) decide(
 		if err == nil && commands.WarnsAhead(request.Command) {
 			done.Warnings = s.warningsOf(ctx, c, request.Command, done.Answer)
 		}
+		if x, ok := request.Command.(*commands.RedactText); ok && err == nil {
+			done.Warnings = append(done.Warnings, s.manifestOf(x.Text)...)
+		}
 		return done, err
 	}
 	s.placeManifest(ctx, done.Data, generated)

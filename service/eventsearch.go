@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"maps"
 	"strconv"
 
 	"maestro/events"
@@ -33,8 +34,7 @@ type eventSearch struct {
 	limit       int
 
 	// found are the events so far, the oldest first.
-	found    []wire.LogEvent
-	mentions []string
+	found []foundEvent
 }
 
 // ListEvents returns events of the log that the caller may see, in the order of the log, and the sequence up to which
@@ -91,13 +91,29 @@ func (s *Service) listEvents(
 	if err != nil {
 		return body, head, err
 	}
-	body.Events = append([]wire.LogEvent{}, x.found...) // an empty list is not null
+	body.Events = make([]wire.LogEvent, 0, len(x.found)) // an empty list is not null
+	for _, e := range x.found {
+		body.Events = append(body.Events, e.LogEvent)
+	}
+	body.Names = map[string]string{}
 	err = s.Look(ctx, c, func(v View) error {
-		body.Names = v.names(x.mentions...)
+		for _, e := range x.found {
+			maps.Copy(body.Names, v.names(e.mentions...))
+		}
 		return nil
 	})
 	return body, head, err
 }
+
+// foundEvent is an event that passes the filter.
+type foundEvent struct {
+	wire.LogEvent
+	// mentions are the ids of what it names first: its words are shown up to there.
+	mentions []string
+}
+
+// mentionsMost is how many of the ids are named that one of several events mentions.
+const mentionsMost = 10
 
 func eventLimit(text string) (int, error) {
 	if text == "" {
@@ -191,7 +207,7 @@ func (x *eventSearch) forward(ctx context.Context, body *wire.LogEvents) error {
 }
 
 // read returns the events of a range that pass the filter, as the caller sees them.
-func (x *eventSearch) read(ctx context.Context, from, to uint64) (found []wire.LogEvent, err error) {
+func (x *eventSearch) read(ctx context.Context, from, to uint64) (found []foundEvent, err error) {
 	type candidate struct {
 		sequence uint64
 		event    *events.Event
@@ -232,17 +248,19 @@ func (x *eventSearch) read(ctx context.Context, from, to uint64) (found []wire.L
 			continue
 		}
 		what := x.service.describe(x.caller, c.event.Data)
-		found = append(found, wire.LogEvent{
+		mentions := []string{c.event.Source}
+		what.Naming(func(id string) string {
+			if len(mentions) < mentionsMost {
+				mentions = append(mentions, id)
+			}
+			return id
+		})
+		found = append(found, foundEvent{wire.LogEvent{
 			Seq:      c.sequence,
 			What:     what.String(),
 			Event:    text,
 			Redacted: c.redacted,
-		})
-		x.mentions = append(x.mentions, c.event.Source)
-		what.Naming(func(id string) string {
-			x.mentions = append(x.mentions, id)
-			return id
-		})
+		}, mentions})
 	}
 	return found, nil
 }

@@ -46,7 +46,7 @@ func (s *Service) generateManifest(
 	canonical := m.Canonical()
 	c.worked(len(canonical) / bytesPerStep)
 	x.Generated = manifest.Digest(canonical)
-	if dryRun {
+	if dryRun || s.Handler.Redaction(x.Generated) != nil { // then the decision refuses it, or recognises a retry
 		return nil, nil
 	}
 	if err := s.upload(ctx, c, len(canonical)); err != nil {

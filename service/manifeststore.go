@@ -3,9 +3,9 @@ package service
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"maestro/commands"
+	"maestro/events"
 	"maestro/projections"
 	"maestro/service/wire"
 	"maestro/workers/manifest"
@@ -124,7 +124,8 @@ func (s *Service) SessionManifest(
 		return nil, "", err
 	}
 	defer leave()
-	var tasks []string
+	var spawn events.SessionSpawned
+	var project string
 	s.Handler.View(func(state *projections.State) {
 		v := s.At(state, c)
 		var x *projections.Session
@@ -137,7 +138,14 @@ func (s *Service) SessionManifest(
 			err = c.mayShowManifest(x)
 		}
 		if err == nil {
-			digest, tasks = x.ManifestDigest, x.TaskIDs
+			digest, project = x.ManifestDigest, x.ProjectID
+			spawn = events.SessionSpawned{
+				SessionID: x.ID,
+				Role:      x.Role,
+				Strategy:  x.Strategy,
+				TaskIDs:   x.TaskIDs,
+				Queue:     x.Queue,
+			}
 		}
 	})
 	if err == nil && digest == "" {
@@ -148,16 +156,8 @@ func (s *Service) SessionManifest(
 	}
 	content, err = s.readNamed(ctx, c, digest, "The manifest's text is lost")
 	if redactedText(err) {
-		err = isRedacted(err, "The manifest of session '"+id+"'", spawnAgain(tasks))
+		err = isRedacted(err, "The manifest of session '"+id+"'", "nothing brings it back: spawn another session, "+
+			"whose manifest has to differ: "+commands.SpawnOtherwise(&spawn, project))
 	}
 	return content, digest, err
-}
-
-// spawnAgain is the way out for a session that cannot begin, because its manifest was redacted.
-func spawnAgain(tasks []string) string {
-	if len(tasks) == 0 {
-		return "nothing brings it back: spawn a session again, with `maestro session spawn`"
-	}
-	return "nothing brings it back: spawn a session again, with `maestro session spawn --task-ids " +
-		strings.Join(tasks, ",") + "`"
 }

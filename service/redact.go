@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,7 +101,7 @@ func (s *Service) mayRedact(ctx context.Context, c *Caller, command commands.Com
 // caller that leaves does not interrupt it.
 func (s *Service) removeRedacted(ctx context.Context, digest string) (warnings []string) {
 	ctx = context.WithoutCancel(ctx)
-	warnings = s.copiesOf(ctx, digest) // while there is a text to look for
+	warnings = append(s.manifestOf(digest), s.copiesOf(ctx, digest)...) // while there is a text to look for
 	if err := s.deleteText(ctx, digest); err != nil {
 		s.Logger.Error("a redacted text could not be deleted; the next start tries again",
 			"digest", digest, "why", err)
@@ -120,19 +121,38 @@ func (s *Service) deleteText(ctx context.Context, digest string) error {
 	if s.Manifests == nil {
 		return err
 	}
-	var placed []string
+	for _, session := range s.sessionsWith(digest) {
+		err = errors.Join(err, s.Manifests.RemoveManifest(session))
+	}
+	return err
+}
+
+// sessionsWith returns the sessions whose manifest is a text.
+func (s *Service) sessionsWith(digest string) (sessions []string) {
 	s.Handler.View(func(state *projections.State) {
 		for _, ref := range state.BlobRefs(digest) { // also of sessions that have another manifest now
 			x := state.SessionEver(ref.ID)
 			if ref.Kind == projections.KindSession && x != nil && x.ManifestDigest == digest {
-				placed = append(placed, ref.ID)
+				sessions = append(sessions, ref.ID)
 			}
 		}
 	})
-	for _, session := range placed {
-		err = errors.Join(err, s.Manifests.RemoveManifest(session))
+	slices.Sort(sessions)
+	return slices.Compact(sessions)
+}
+
+// manifestOf says what it means that a text that is removed is the manifest of sessions.
+func (s *Service) manifestOf(digest string) (warnings []string) {
+	sessions := s.sessionsWith(digest)
+	if len(sessions) == 0 {
+		return nil
 	}
-	return err
+	named := strings.Join(sessions[:min(len(sessions), copiesNamed)], ", ")
+	if more := len(sessions) - copiesNamed; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return []string{"the text is the manifest of " + named + ": none of them can read it any more, and no session is " +
+		"spawned whose manifest would be the same: it needs another option, such as --timeout 720h, or other tasks"}
 }
 
 // RemoveRedacted deletes the texts whose redaction the log records and whose deletion was interrupted. It is called

@@ -140,6 +140,13 @@ func TestServeTLS(t *testing.T) {
 	good("a program of the home, after the server has looked after its files", ours)
 	good("a program that trusts the new one", trusting)
 	refused("a program that does not know who signed the new one", away(), 3, "set MAESTRO_CA")
+	if r := runHere(t, away(), "doctor"); r.code != 1 || !strings.Contains(r.stdout, "[server-insecure]") ||
+		!strings.Contains(r.stdout, "set MAESTRO_CA") || strings.Contains(r.stdout, "home-missing") {
+		t.Errorf("doctor says of a server that it does not trust: %d %s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := runHere(t, away(), "watch"); r.code != 3 || !strings.HasPrefix(r.stderr, "maestro: No secure connection") {
+		t.Errorf("watch says of a server that it does not trust: %d %s%s", r.code, r.stdout, r.stderr)
+	}
 	trusting["MAESTRO_CA"] = filepath.Join(dir, "key.pem")
 	refused("a file without certificates", trusting, 5, "no certificate in PEM")
 
@@ -153,5 +160,5 @@ func TestServeTLS(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "server.json"), server, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused("another certificate than the one that the home names", ours, 3, "maestro doctor")
+	refused("another certificate than the one that the home names", ours, 3, "restart the home's server")
 }

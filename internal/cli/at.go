@@ -12,13 +12,16 @@ func (a *Run) AtFlag(cmd *cobra.Command) {
 	cmd.Flags().String("at", "", "show the state after this event, at this time, or this long ago")
 	ValueName(cmd, "at", "<sequence|time>")
 	annotated(cmd, readsMoment, "true")
-	note(cmd, "at", "--at")
+	NoteAt(cmd)
 	for _, present := range []string{"watch", "wait"} {
 		if cmd.Flags().Lookup(present) != nil {
 			Exclude(cmd, "at", present)
 		}
 	}
 }
+
+// NoteAt makes an error about the moment of a read name the flag --at of a command.
+func NoteAt(cmd *cobra.Command) { note(cmd, "at", "--at") }
 
 // lookBack makes all reads of a command with --at ask for that moment, also those that find what a name means.
 func (a *Run) lookBack(cmd *cobra.Command) error {

@@ -167,10 +167,15 @@ func (l *lostTexts) reported(what string) error {
 // JSON does not change the value.
 func showExport(a *Run, log io.Reader) error {
 	if !a.terminal() {
-		if _, err := io.Copy(a.Stdout, log); err != nil {
+		sent := &reading{in: log}
+		_, err := io.Copy(a.Stdout, sent)
+		switch {
+		case err == nil:
+			return nil
+		case sent.err != nil:
 			return CutShort(err)
 		}
-		return nil
+		return writeFailed(err)
 	}
 	lines := bufio.NewReader(log)
 	for {
@@ -200,8 +205,11 @@ func ExportedLog(ctx context.Context, a *Run, of client.Exported) (log io.Reader
 	return stream, func() { _ = stream.Close() }, nil
 }
 
-// CutShort returns the error for an answer that ends before it is complete.
+// CutShort returns the error for an answer that ends before it is complete; an interrupt needs no other.
 func CutShort(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	return &failure.Error{
 		Status:  http.StatusInternalServerError,
 		Code:    "CUT",

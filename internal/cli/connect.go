@@ -233,6 +233,7 @@ func (a *Run) atHome(ctx context.Context, address, token string) (string, string
 	// program that listens on a port.
 	if token == "" && (named || running) {
 		token, err = userToken(h)
+		a.homeToken = err == nil
 		if errors.Is(err, fs.ErrNotExist) {
 			return address, "", nil
 		}
@@ -255,6 +256,11 @@ func orDefault(address string) string {
 
 func addressOf(h *home.Home, server home.Server, running bool, err error) (string, error) {
 	switch {
+	case !running && h.BeingRead():
+		return "", &client.ConnectionError{
+			URL: "the home " + h.Dir(),
+			Err: &home.HeldError{Dir: h.Dir(), Read: true},
+		}
 	case errors.Is(err, fs.ErrNotExist) && running:
 		return "", noServer(h.Dir(), "its server is starting or stopping")
 	case errors.Is(err, fs.ErrNotExist):

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,9 +76,13 @@ whole history.`,
 	Complete(cmd, "type", events.TypeNames()...)
 	a.ListFlags(cmd)
 	a.AtFlag(cmd)
+	Exclude(cmd, "at", "to")
 	cmd.Flags().Lookup("at").Usage = "the last event: a sequence, a time, or a duration ago such as 10m"
 	return Tell(cmd, "events")
 }
+
+// slicesMost is into how many parts a server divides the log at most.
+const slicesMost = 1000
 
 // eventsShown is how many events are listed if nobody says how many.
 const eventsShown = 50
@@ -87,10 +93,14 @@ func (c *eventList) run(ctx context.Context, _ []string) (err error) {
 		return bothProjects()
 	case c.limit < 1:
 		return failure.Usage("--limit must be at least 1, not %d", c.limit)
-	case c.cmd.Flags().Changed("slices") && c.slices < 1:
-		return failure.Usage("--slices must be at least 1, not %d", c.slices)
+	case c.cmd.Flags().Changed("slices") && (c.slices < 1 || c.slices > slicesMost):
+		return failure.Usage("--slices must be from 1 to %d, not %d", slicesMost, c.slices).
+			WithNext("leave it out to list the events instead of counting them")
 	case c.query.ProjectID == "" && !c.everywhere:
 		c.query.ProjectID = c.currentProject()
+	}
+	if c.query.Aggregate, err = c.subject(ctx, c.query.Aggregate); err != nil {
+		return err
 	}
 	if c.query.From, err = Beginning(c.query.From); err != nil {
 		return err
@@ -132,6 +142,32 @@ func (c *eventList) run(ctx context.Context, _ []string) (err error) {
 		c.goOn()
 	})
 	return nil
+}
+
+// subject returns the subject of events that a text names: a task may be named by the beginning of its id, or its id in
+// a plan. A text that names no task stays as it is.
+func (c *eventList) subject(ctx context.Context, text string) (string, error) {
+	kind, id, found := strings.Cut(text, "/")
+	switch {
+	case !found:
+		kind, id = "", text
+	case kind != "task":
+		return text, nil
+	}
+	if id == "" {
+		return text, nil
+	}
+	full, err := c.fullID(ctx, "taskId", id)
+	var none *failure.Error
+	switch {
+	case errors.As(err, &none) && none.Code == failure.NotFound:
+		return text, nil
+	case err != nil:
+		return "", err
+	case found:
+		return kind + "/" + full, nil
+	}
+	return full, nil
 }
 
 // isAfter reports whether a moment is after another, as far as that is known of two sequences, or of two times.
@@ -265,7 +301,28 @@ func (c *eventList) none(ctx context.Context) string {
 			return x.said
 		}
 	}
+	head := c.head(ctx)
+	for _, first := range []struct{ flag, sequence string }{{"from", c.query.From}, {"after-event", c.query.After}} {
+		if n, err := strconv.ParseUint(first.sequence, 10, 64); err == nil && n > head {
+			return fmt.Sprintf("The log ends at event %d, before --%s %s", head, first.flag, first.sequence)
+		}
+	}
 	return "No event passes the filters"
+}
+
+// head returns the sequence at which the log ends, the highest one if that cannot be found out.
+func (c *eventList) head(ctx context.Context) uint64 {
+	server, err := c.Connect(ctx)
+	if err != nil {
+		return math.MaxUint64
+	}
+	server.LookBack("")
+	defer server.LookBack(c.moment)
+	found, err := server.Events(ctx, wire.EventsQuery{Limit: "1"})
+	if err != nil {
+		return math.MaxUint64
+	}
+	return found.After
 }
 
 // newest reads the newest events, in as many parts as it takes.
@@ -287,7 +344,9 @@ func (c *eventList) newest(ctx context.Context) (found []wire.LogEvent, names ma
 		c.query.Before = strconv.FormatUint(part.Before, 10)
 	}
 	if (c.query.To != "" || c.moment != "") && len(found) > 0 {
-		c.newer = found[len(found)-1].Seq
+		if last := found[len(found)-1].Seq; last < c.head(ctx) {
+			c.newer = last
+		}
 	}
 	return found, names, nil
 }
@@ -295,9 +354,10 @@ func (c *eventList) newest(ctx context.Context) (found []wire.LogEvent, names ma
 // oldest reads the oldest events after one, in as many parts as it takes.
 func (c *eventList) oldest(ctx context.Context) (found []wire.LogEvent, names map[string]string, err error) {
 	names = map[string]string{}
+	query := c.query
 	for {
-		c.query.Limit = strconv.Itoa(c.limit - len(found))
-		part, err := Ask(ctx, c.Run, (*client.Client).Events, c.query)
+		query.Limit = strconv.Itoa(c.limit - len(found))
+		part, err := Ask(ctx, c.Run, (*client.Client).Events, query)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -313,9 +373,9 @@ func (c *eventList) oldest(ctx context.Context) (found []wire.LogEvent, names ma
 		case len(found) == c.limit:
 			c.newer = part.After
 			return found, names, nil
-		case len(part.Events) == 0 && after == c.query.After:
+		case len(part.Events) == 0 && after == query.After:
 			return found, names, nil
 		}
-		c.query.After = after
+		query.After = after
 	}
 }

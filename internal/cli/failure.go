@@ -106,6 +106,7 @@ func explain(err error) explained {
 	var problem *home.Problem
 	var stranger *client.StrangerError
 	var denied *files.DeniedError
+	var held *home.HeldError
 	switch {
 	case errors.As(err, &own):
 		e := explained{
@@ -169,8 +170,16 @@ func explain(err error) explained {
 		return explained{
 			code:    "NO_CONNECTION",
 			message: "No secure connection to " + unreachable.URL,
-			why:     unreachable.Err.Error(),
+			why:     whyInsecure(unreachable.Err),
 			next:    tlsNext(unreachable),
+		}
+	case errors.As(err, &unreachable) && errors.As(unreachable.Err, &held) && held.Read:
+		return explained{
+			code:    "NO_CONNECTION",
+			message: "No answer from " + unreachable.URL,
+			why:     held.Error(),
+			next: "set MAESTRO_API_URL to the address that it printed; to write again, stop it and run " +
+				"`maestro serve`",
 		}
 	case errors.As(err, &unreachable) && isTimeout(unreachable.Err):
 		return explained{
@@ -285,7 +294,7 @@ func (p *Printer) complain(err error) {
 	if p.nextFor != nil {
 		e.next = p.nextFor(e.next)
 	}
-	if !p.JSON || p.answered {
+	if !p.JSON || p.answered || p.broken != nil {
 		p.Say("maestro: %s\n", e.message)
 		if pointer, ok := e.details["pointer"].(string); ok && pointer != "" {
 			p.Say("  at:   %s\n", p.onCommandLine(pointer))

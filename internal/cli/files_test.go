@@ -24,6 +24,13 @@ func TestWriteErrorsDoNotBlameServer(t *testing.T) {
 	if _, err := WriteNew(ended, file, broken); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupt gives %v", err)
 	}
+	if err := showExport(&Run{Printer: Printer{Stdout: full{}}}, strings.NewReader("x")); err == nil ||
+		explain(err).message != "write to stdout: no space left on device" {
+		t.Errorf("a full disk behind stdout gives %v", err)
+	}
+	if err := CutShort(context.Canceled); explain(err).code != "INTERRUPTED" {
+		t.Errorf("an interrupt is reported as %v", err)
+	}
 	nowhere := filepath.Join(dir, "none", "b.tar")
 	e := explain(second(WriteNew(t.Context(), nowhere, strings.NewReader("x"))))
 	if e.message != "The file "+nowhere+" could not be written" || e.why != "no such file or directory" ||

@@ -53,9 +53,11 @@ func (p *Printer) Say(format string, args ...any) {
 // write writes trusted or escaped text.
 func (p *Printer) write(b []byte) {
 	if _, err := p.Stdout.Write(b); err != nil && p.broken == nil {
-		p.broken = fmt.Errorf("write to stdout: %w", err)
+		p.broken = writeFailed(err)
 	}
 }
+
+func writeFailed(err error) error { return fmt.Errorf("write to stdout: %w", err) }
 
 // raw writes foreign text unchanged, for redirection into a file; on a terminal it is escaped.
 func (p *Printer) raw(text []byte) {
@@ -66,10 +68,17 @@ func (p *Printer) raw(text []byte) {
 }
 
 // harmlessWriter escapes what cobra itself writes: help, and completions, which include titles of tasks.
-type harmlessWriter struct{ io.Writer }
+// broken is the first error.
+type harmlessWriter struct {
+	io.Writer
+	broken *error
+}
 
 func (w harmlessWriter) Write(text []byte) (int, error) {
 	if _, err := io.WriteString(w.Writer, safetext.Harmless(string(text))); err != nil {
+		if *w.broken == nil {
+			*w.broken = writeFailed(err)
+		}
 		return 0, err
 	}
 	return len(text), nil

@@ -62,6 +62,7 @@ func (a *Run) namedByEnvironment(ctx context.Context) error {
 // clearer adds to the server's error about a missing object what only the command line knows.
 func (a *Run) clearer(err error) error {
 	var said *client.Error
+	err = a.uncredentialed(err)
 	if a.isSession() || a.client == nil || !errors.As(err, &said) || said.Status != http.StatusNotFound ||
 		a.moment != "" { // the server says what was missing then
 		return err

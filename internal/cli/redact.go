@@ -46,7 +46,9 @@ Then change the password.`,
 func (c *auditRedact) run(ctx context.Context, args []string) (err error) {
 	c.body.Text = At(args, 0)
 	switch {
-	case (c.body.Text == "") == (c.event == 0):
+	case c.body.Text != "" && c.event != 0:
+		return failure.Usage("A digest and --event both name the text").WithNext("leave out one of them")
+	case c.body.Text == "" && c.event == 0:
 		return failure.Usage("Name a digest, or an event with --event").
 			WithNext("find the event with `maestro events`, and name it: `maestro audit redact --event <sequence>`")
 	case c.event != 0:

@@ -23,6 +23,8 @@ type Run struct {
 	client *client.Client
 	// moved is the new address of a server that was restarted elsewhere during a wait; otherwise "".
 	moved string
+	// homeToken says that the credential is that of the home, and not of the environment.
+	homeToken bool
 	// moment is the time of which --at makes the reads ask; "" for the present.
 	moment string
 	// titles are the titles of tasks that a command for many tasks shows with its results, by id.
@@ -99,6 +101,8 @@ func Main(
 		err = ran.err
 	case errors.As(err, &unknown):
 		err = failure.Usage("%s", a.allowed(unknown))
+	case err != nil && a.broken != nil: // cobra could not write its own output
+		err = a.broken
 	case err != nil:
 		err = failure.Usage("%s", err) // cobra's own errors are about the arguments
 	}
@@ -111,7 +115,8 @@ func Main(
 		a.client.Close()
 	}
 	a.showDamage(err)
-	if err == nil {
+	var shown *failure.Error
+	if a.broken != nil && (err == nil || errors.As(err, &shown) && shown.Shown) { // what was to be shown was not
 		err = a.broken
 	}
 	if err != nil {
@@ -267,8 +272,8 @@ missing, 130 interrupted with Ctrl-C.`,
 		SilenceUsage:  true,
 	}
 	root.SetIn(a.Stdin)
-	root.SetOut(harmlessWriter{a.Stdout})
-	root.SetErr(harmlessWriter{a.Stderr})
+	root.SetOut(harmlessWriter{a.Stdout, &a.broken})
+	root.SetErr(harmlessWriter{a.Stderr, new(error)})
 	a.outputFlags(root)
 	version := root.Flags().Bool("version", false, "show the version, its commit and its date")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
@@ -18,11 +19,14 @@ func tlsNext(failed *client.ConnectionError) string {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
+	var plain tls.RecordHeaderError
 	switch {
 	case errors.Is(failed.Err, client.ErrSpeaksTLS):
 		return "use https://" + strings.TrimPrefix(failed.URL, "http://") + ": set MAESTRO_API_URL to it"
 	case errors.Is(failed.Err, client.ErrAnotherCertificate):
-		return "see with `maestro doctor` whether another program listens there; restart the home's server"
+		return "another program may listen there: look at what it is, and restart the home's server"
+	case errors.As(failed.Err, &plain):
+		return "use http://" + strings.TrimPrefix(failed.URL, "https://") + ": set MAESTRO_API_URL to it"
 	case errors.As(failed.Err, &unknown):
 		return "set MAESTRO_CA to a PEM file with the certificate that signed the server's, or with the server's own"
 	case errors.As(failed.Err, &name):
@@ -31,6 +35,20 @@ func tlsNext(failed *client.ConnectionError) string {
 		return "renew the server's certificate, and check this machine's clock"
 	}
 	return ""
+}
+
+// whyInsecure explains why a connection that is to be secure failed.
+func whyInsecure(err error) string {
+	if errors.As(err, new(tls.RecordHeaderError)) {
+		return "the server does not speak TLS, and the address begins with https://"
+	}
+	return err.Error()
+}
+
+// IsInsecure reports whether something answers at the server's address, and no secure connection to it can be made.
+func IsInsecure(err error) bool {
+	var unreachable *client.ConnectionError
+	return errors.As(err, &unreachable) && tlsNext(unreachable) != ""
 }
 
 // withRoots returns the option for the authorities that MAESTRO_CA names, and for those of the system if it is not set.

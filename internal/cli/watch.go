@@ -73,7 +73,7 @@ func (c *watch) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return follow(ctx, c.Run, server, c.filter, c.show)
+	return follow(ctx, c.Run, server, c.filter, func(m client.LiveMessage) error { return c.show(ctx, m) })
 }
 
 // oneDocument reports whether the output is to be a single JSON document.
@@ -99,27 +99,32 @@ const forever = time.Duration(math.MaxInt64)
 func follow(
 	ctx context.Context, a *Run, server *client.Client, filter wire.LiveFilter, each func(client.LiveMessage) error,
 ) error {
-	away := false
+	away, connected := false, false
 	_, err := inSlices(ctx, a, server, forever, func(ctx context.Context, _ time.Duration) (bool, error) {
 		begun := false
 		err := server.Live(ctx, filter, func(m client.LiveMessage) error {
 			if begun = true; away {
-				a.Say("maestro: connected again\n")
+				a.Say("maestro: connected%s\n", map[bool]string{true: " again"}[connected])
 				away = false
 			}
+			connected = true
 			if m.Position != "" {
 				filter.After = m.Position
 			}
 			return each(m)
 		})
-		if err == nil || ctx.Err() != nil || !comesBack(err) {
+		if err == nil || ctx.Err() != nil || !comesBack(err) || !connected && IsInsecure(err) {
 			return false, err
 		}
 		if begun {
 			return false, nil // it is asked again at once
 		}
 		if !away {
-			a.Say("maestro: the connection to the server is lost; trying again\n")
+			lost := "the connection to the server is lost"
+			if !connected {
+				lost = "there is no connection to the server yet"
+			}
+			a.Say("maestro: %s; trying again\n", lost)
 			away = true
 		}
 		return false, &client.ConnectionError{URL: server.Base(), Err: err}
@@ -138,7 +143,7 @@ func comesBack(err error) bool {
 }
 
 // show prints a message.
-func (c *watch) show(m client.LiveMessage) error {
+func (c *watch) show(ctx context.Context, m client.LiveMessage) error {
 	switch m.Kind {
 	case wire.LiveKindSnapshot: // of another log, as after a restore: what it shows did not happen now
 		var part wire.LivePart
@@ -162,13 +167,13 @@ func (c *watch) show(m client.LiveMessage) error {
 		if err := json.Unmarshal(m.Data, &frame); err != nil {
 			return unreadableAnswer(err)
 		}
-		return c.showFrame(frame)
+		return c.showFrame(ctx, frame)
 	}
 	return nil
 }
 
 // showFrame prints a line for an event, or for a change whose event is another project's.
-func (c *watch) showFrame(frame wire.LiveFrame) error {
+func (c *watch) showFrame(ctx context.Context, frame wire.LiveFrame) error {
 	c.learn(frame.Changes)
 	if frame.Event == nil {
 		return nil
@@ -177,8 +182,42 @@ func (c *watch) showFrame(frame wire.LiveFrame) error {
 	if err != nil {
 		return unreadableAnswer(err)
 	}
+	if c.mentionsUnknown(event) {
+		c.learnOf(ctx, frame.Seq)
+	}
 	c.EventLine(frame.Seq, c.HappenedAt(events.Millis(event.Time.UnixMilli())), event, c.names, frame.Redacted)
 	return c.broken
+}
+
+// mentionsUnknown reports whether an event mentions a session or a task of which no view was shown, as those that the
+// filter leaves out, and that was not looked up yet.
+func (c *watch) mentionsUnknown(event *events.Event) (unknown bool) {
+	look := func(id string) string {
+		if _, known := c.names[id]; !known && idsInText().MatchString(id) {
+			c.names[id], unknown = "", true // it is looked up once
+		}
+		return id
+	}
+	if _, session, ok := wire.SessionOfSource(event.Source); ok {
+		look(session)
+	}
+	event.Data.Describe().Naming(look)
+	return unknown
+}
+
+// learnOf asks for the names that an event mentions. A session may not ask everything, and its refusals are recorded.
+func (c *watch) learnOf(ctx context.Context, sequence uint64) {
+	if c.isSession() {
+		return
+	}
+	at := strconv.FormatUint(sequence, 10)
+	found, err := Ask(ctx, c.Run, (*client.Client).Events, wire.EventsQuery{From: at, To: at, Limit: "1"})
+	if err != nil {
+		return // the names are missing, as they would be without it
+	}
+	for id, name := range found.Names {
+		c.names[id] = name
+	}
 }
 
 // mostNames bounds the names that are remembered.
@@ -217,7 +256,7 @@ func (c *watch) noSuchEvent(m client.LiveMessage) error {
 	return &failure.Error{
 		Code:    failure.NotFound,
 		Message: "There is no event " + c.after + " to start after",
-		Why:     "its newest event is " + strconv.FormatUint(point.Seq, 10),
+		Why:     "the newest event of the log is " + strconv.FormatUint(point.Seq, 10),
 		Next:    "leave out --after-event to see what happens from now on",
 	}
 }

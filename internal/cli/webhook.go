@@ -356,12 +356,16 @@ func (c *webhookTest) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if !test.Accepted {
+		next := "correct the receiver, or change the URL with `maestro webhook update " + args[0] +
+			" --url <url>`, and test it again"
+		if strings.Contains(test.Problem, wire.UnlessAllowed) {
+			next = wire.AllowNext + "; or change the URL with `maestro webhook update " + args[0] + " --url <url>`"
+		}
 		return &failure.Error{
 			Status:  http.StatusInternalServerError,
 			Code:    "NOT_ACCEPTED",
 			Message: "The receiver of webhook " + args[0] + " did not accept the test: " + test.Problem,
-			Next: "correct the receiver, or change the URL with `maestro webhook update " + args[0] +
-				" --url <url>`, and test it again",
+			Next:    next,
 			Details: map[string]any{"test": test},
 		}
 	}

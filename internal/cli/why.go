@@ -33,7 +33,15 @@ States with the same cause share one chain.`,
 }
 
 func (c *why) run(ctx context.Context, args []string) error {
-	why, err := Ask(ctx, c.Run, (*client.Client).Why, args[0])
+	id := args[0]
+	if at := strings.LastIndexByte(id, '/'); at > 0 { // a queue's item
+		task, err := c.fullID(ctx, "taskId", id[at+1:])
+		if err != nil {
+			return err
+		}
+		id = id[:at+1] + task
+	}
+	why, err := Ask(ctx, c.Run, (*client.Client).Why, id)
 	if err != nil {
 		return err
 	}

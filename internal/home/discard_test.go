@@ -138,8 +138,8 @@ func TestHomeWithoutLockFileIsHeld(t *testing.T) {
 	if _, err := h.LockForReading(); !errors.As(err, &held) || held.PID != os.Getpid() || held.Read {
 		t.Errorf("the home can be read: %v", err)
 	}
-	if !h.Running() {
-		t.Error("no server runs there")
+	if !h.Running() || h.BeingRead() {
+		t.Error("no server runs there, or one that only reads")
 	}
 	if _, err := h.Lock(); !errors.As(err, &held) || held.Address != "http://127.0.0.1:3000" || held.Read {
 		t.Errorf("another server gets the home: %v", err)
@@ -163,10 +163,13 @@ func TestHomeWithoutLockFileIsHeld(t *testing.T) {
 	if _, err := h.Lock(); !errors.As(err, &held) || !held.Read {
 		t.Errorf("a server gets a home that others read: %v", err)
 	}
+	if !h.BeingRead() {
+		t.Error("nobody reads it")
+	}
 	if err := errors.Join(second.held.Close(), first.Release()); err != nil {
 		t.Error(err)
 	}
-	if h.Running() {
+	if h.Running() || h.BeingRead() {
 		t.Error("the home counts as held, although no process holds it")
 	}
 }

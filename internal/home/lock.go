@@ -259,5 +259,23 @@ func (h *Home) Running() bool {
 	return errors.Is(err, files.ErrHeld)
 }
 
+// BeingRead reports whether `maestro serve --read-only`, or another command that excludes servers, reads the home now.
+// It holds the lock for an instant.
+func (h *Home) BeingRead() bool {
+	for range lockTries {
+		dir, err := h.takeDir(files.Lock)
+		if dir == nil {
+			return false
+		}
+		read := errors.Is(err, files.ErrHeld) && h.holder(dir).Read
+		_ = dir.Close()
+		if !read {
+			return false
+		}
+		pause(lockPause) // a client that checks holds it for an instant
+	}
+	return true
+}
+
 // RemoveUnfinished removes half-written files that a killed server left in the home.
 func (l *Lock) RemoveUnfinished() error { return files.RemoveUnfinished(l.dir) }

@@ -19,6 +19,11 @@ type Reading struct {
 // LockForReading excludes servers until Release. It fails with *HeldError when one has the home.
 func (h *Home) LockForReading() (*Reading, error) {
 	f, dir, err := h.take(files.Open, os.O_RDONLY, files.LockShared)
+	for try := 1; errors.Is(err, files.ErrHeld) && try < lockTries; try++ { // as in Lock
+		_ = f.Close()
+		pause(lockPause)
+		f, dir, err = h.take(files.Open, os.O_RDONLY, files.LockShared)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = h.takeDir(files.LockShared)
 		if err == nil {

@@ -39,6 +39,13 @@ type Delivery struct {
 	NextTryAt    *events.Millis `json:"nextTryAt"`
 }
 
+// The problem of a webhook to whose address nothing is sent ends with UnlessAllowed, and AllowNext is the way out.
+const (
+	UnlessAllowed = "unless the operator allows it"
+	AllowNext     = "if the operator trusts it, start the server with --allow-webhooks-to and its network, such as " +
+		"10.1.0.0/16"
+)
+
 // WebhookSecret is the secret with which a webhook's messages are signed.
 type WebhookSecret struct {
 	Secret     string `json:"secret"`

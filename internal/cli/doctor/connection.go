@@ -39,18 +39,19 @@ func lookAtConnection(ctx context.Context, x *examination) []Finding {
 	var busy *client.BusyError
 	var unreached *client.ConnectionError
 	var stranger *client.StrangerError
-	what, why, next := cli.Explain(err)
+	what, why, next := x.Explain(err)
 	switch {
+	case cli.IsInsecure(err):
+		return []Finding{serverInsecure.found(what, why, next)}
 	case errors.As(err, &busy):
 		return []Finding{serverBusy.found(what, why, next)}
 	case errors.As(err, &stranger):
 		return []Finding{serverStranger.found(what, why, next)}
 	case errors.As(err, &said) && said.Status == http.StatusUnauthorized:
-		return []Finding{tokenRefused.found(what, why,
-			"unset MAESTRO_TOKEN to use the home's own token, or set it to what `maestro token create` printed")}
+		return x.refused(ctx, server, what, why, next)
 	case x.Getenv(wire.EnvAPIURL) == "" && x.home != nil && !x.session &&
 		(errors.As(err, &unreached) || isGone(err) || x.hasNoAddress()):
-		return []Finding{x.whyNoServer(what, why)}
+		return []Finding{x.whyNoServer(what, why, next)}
 	case x.Getenv(wire.EnvAPIURL) == "" && x.noHome():
 		return nil // the check of the home says so
 	case errors.As(err, &unreached), errors.Is(err, context.DeadlineExceeded):
@@ -65,6 +66,29 @@ func lookAtConnection(ctx context.Context, x *examination) []Finding {
 	return []Finding{environment.found(what, why, next)}
 }
 
+// refused is what a server that does not accept the credential says: /readyz needs none.
+func (x *examination) refused(ctx context.Context, server *client.Client, what, why, next string) []Finding {
+	switch {
+	case x.Getenv(wire.EnvToken) == "":
+	case x.home != nil && !x.session:
+		next = "unset MAESTRO_TOKEN to use the home's own token, or set it to what `maestro token create` printed"
+	default:
+		next = "set MAESTRO_TOKEN to what `maestro token create` printed for that server"
+	}
+	found := []Finding{tokenRefused.found(what, why, next)}
+	if server == nil {
+		return found
+	}
+	open := *x
+	open.server = server
+	for _, f := range lookAtReady(ctx, &open) {
+		if f.ID != serverSilent.ID { // it answered just now, and refused the credential here too
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
 // hasNoAddress reports whether the home's server.json names no server.
 func (x *examination) hasNoAddress() bool {
 	_, _, err := x.home.Listening()
@@ -74,10 +98,12 @@ func (x *examination) hasNoAddress() bool {
 func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // whyNoServer says why no server of the home answers.
-func (x *examination) whyNoServer(what, why string) Finding {
+func (x *examination) whyNoServer(what, why, next string) Finding {
 	server, running, err := x.home.Listening()
 	var problem *home.Problem
 	switch {
+	case !running && x.home.BeingRead():
+		return serverReads.found(what, why, next)
 	case errors.As(err, &problem):
 		return homeUnusable.found(problem.What, "commands do not find the server", problem.Next)
 	case running && err != nil:

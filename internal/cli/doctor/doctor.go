@@ -36,6 +36,7 @@ var checks = []check{
 	{"the clocks", lookAtClocks},
 	{"the server's figures", lookAtFigures},
 	{"refusals", lookAtRefusals},
+	{"webhooks", lookAtWebhooks},
 	{"named tokens", lookAtTokens},
 	{"the home's files", lookAtHome},
 	{"the configuration", lookAtConfig},
@@ -107,8 +108,8 @@ type report struct {
 	Findings []Finding `json:"findings"`
 }
 
-func (c *doctor) run(ctx context.Context, _ []string) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
+func (c *doctor) run(whole context.Context, _ []string) error {
+	ctx, cancel := context.WithTimeout(whole, within)
 	defer cancel()
 	x := &examination{
 		Run:       c.Run,
@@ -120,6 +121,9 @@ func (c *doctor) run(ctx context.Context, _ []string) error {
 	r := report{Verdict: OK, Findings: []Finding{}}
 	for _, check := range checks {
 		found := check.look(ctx, x)
+		if err := whole.Err(); err != nil { // interrupted: what failed because of that is no finding
+			return err
+		}
 		if !slices.ContainsFunc(found, Finding.isWrong) && c.all {
 			found = append(found, Finding{ID: "ok", Severity: OK, What: check.subject})
 		}

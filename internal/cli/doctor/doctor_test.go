@@ -3,6 +3,9 @@ package doctor
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"maestro/events"
+	"maestro/internal/server/metrics"
 	"maestro/service/wire"
 )
 
@@ -30,6 +34,8 @@ func TestFiguresBecomeFindings(t *testing.T) {
 		{`maestro_streams_dropped_total{kind="live"}`, droppedMost - 1, droppedMost, streamsDropped},
 		{`maestro_queue_items{status="quarantined"}`, 0, 1, itemsQuarantined},
 		{`maestro_queue_items{status="queued"}`, 0, 1, nil},
+		{"maestro_queue_oldest_ready_seconds", 3599, 3600, itemsWaiting},
+		{`maestro_limit_refusals_total{limit="session-commands"}`, refusedMost - 1, refusedMost, limitRefuses},
 		{`maestro_sessions{status="lost"}`, 0, 1, sessionsLost},
 		{"maestro_log_events", eventsMost - 1, eventsMost, logLarge},
 		{"maestro_disk_free_bytes", bytesLeast, bytesLeast - 1, diskLow},
@@ -63,6 +69,49 @@ func parsed(t *testing.T, text string) map[string]*dto.MetricFamily {
 		t.Fatal(err)
 	}
 	return families
+}
+
+// One in a hundred may be slow. Of few, nobody can say how many are.
+func TestSlowFigures(t *testing.T) {
+	for name, c := range map[string]struct {
+		figure, bucket string
+		want           *Kind
+	}{
+		"appends":  {"maestro_append_duration_seconds", "0.25", appendsSlow},
+		"commands": {"maestro_command_wait_seconds", "1", commandsSlow},
+	} {
+		for _, of := range []struct {
+			all, slow int
+			bad       bool
+		}{{1000, 10, false}, {1000, 11, true}, {99, 99, false}, {100, 2, true}, {0, 0, false}} {
+			x := &examination{figures: parsed(t, fmt.Sprintf("# TYPE %[1]s histogram\n%[1]s_bucket{le=\"0.1\"} 0\n"+
+				"%[1]s_bucket{le=\"%[2]s\"} %[3]d\n%[1]s_bucket{le=\"+Inf\"} %[4]d\n%[1]s_sum 7\n%[1]s_count %[4]d\n",
+				c.figure, c.bucket, of.all-of.slow, of.all))}
+			found := x.ofFigures()
+			checkFindings(t, found)
+			if bad := len(found) == 1 && found[0].ID == c.want.ID; bad != of.bad || len(found) > 1 {
+				t.Errorf("%s, %d of %d: found %+v", name, of.slow, of.all, found)
+			}
+		}
+	}
+}
+
+// The bounds are those of buckets that the server has.
+func TestServersFiguresTellSlowness(t *testing.T) {
+	for took, want := range map[time.Duration]int{slowAppend: 0, slowCommand: 1, slowCommand + time.Millisecond: 2} {
+		m := metrics.New("v", slog.New(slog.DiscardHandler))
+		for range slowLeast {
+			m.Appended(1, took)
+			m.Waited(took)
+		}
+		answer := httptest.NewRecorder()
+		m.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+		m.Close()
+		found := (&examination{figures: parsed(t, answer.Body.String())}).ofWaits()
+		if checkFindings(t, found); len(found) != want {
+			t.Errorf("all take %s: found %+v", took, found)
+		}
+	}
 }
 
 // checkFindings checks that each finding says why it matters and what to do.

@@ -115,7 +115,7 @@ func (x *examination) ofFigures() (found []Finding) {
 			"no larger log was measured than one of ten million events: memory and starts grow with it",
 			"measure this machine with `maestro bench --size`, and see docs/operations.md, \"What grows with what\""))
 	}
-	return append(found, x.ofDisk()...)
+	return append(append(found, x.ofWaits()...), x.ofDisk()...)
 }
 
 // ofDisk judges the room on the log's disk.

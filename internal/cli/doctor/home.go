@@ -17,12 +17,14 @@ import (
 	"maestro/internal/home"
 	"maestro/internal/salvage"
 	"maestro/internal/server/guard"
+	"maestro/service/wire"
 )
 
 // lookAtHome checks the owner, the modes, the kinds and the version of the home's files.
 func lookAtHome(_ context.Context, x *examination) (found []Finding) {
 	switch {
-	case x.session, x.noHome() && x.server != nil: // a server elsewhere needs no home here
+	case x.session, x.noHome() && (x.server != nil || x.Getenv(wire.EnvAPIURL) != ""):
+		// a server elsewhere needs no home here
 		return nil
 	case x.noHome():
 		return []Finding{homeMissing.found("There is no home at "+x.dir,

@@ -31,15 +31,23 @@ var (
 		"server-killed", Error,
 		"the home's server ended without a clean stop, and left `server.json`",
 	}
+	serverReads = &Kind{
+		"server-read-only", Error,
+		"`maestro serve --read-only` reads the home, and its address is not set",
+	}
 	serverStarting = &Kind{
 		"server-starting", Warning,
 		"a server holds the home and does not listen yet, or not any more",
 	}
 	serverSilent   = &Kind{"server-silent", Error, "nothing answers at the server's address, or not in time"}
 	serverStranger = &Kind{"server-stranger", Error, "another program answers at the server's address"}
-	serverBusy     = &Kind{"server-busy", Warning, "the server is too busy to identify itself"}
-	tokenRefused   = &Kind{"token-refused", Error, "the server does not accept the credential"}
-	limited        = &Kind{"limited", Info, "the caller may not see everything, so some checks were left out"}
+	serverInsecure = &Kind{
+		"server-insecure", Error,
+		"something answers at the server's address, and no secure connection to it can be made",
+	}
+	serverBusy   = &Kind{"server-busy", Warning, "the server is too busy to identify itself"}
+	tokenRefused = &Kind{"token-refused", Error, "the server does not accept the credential"}
+	limited      = &Kind{"limited", Info, "the caller may not see everything, so some checks were left out"}
 )
 
 // The kinds of findings about the server.
@@ -64,7 +72,21 @@ var (
 		"streams-dropped", Warning,
 		"readers of streams were cut off, because they were too slow",
 	}
-	refusalsRising   = &Kind{"refusals-rising", Warning, "more commands are refused than before"}
+	refusalsRising = &Kind{"refusals-rising", Warning, "more commands are refused than before"}
+	appendsSlow    = &Kind{
+		"appends-slow", Warning,
+		"more than one in a hundred appends to the log took longer than 250 ms",
+	}
+	commandsSlow = &Kind{
+		"commands-slow", Warning,
+		"more than one in a hundred commands waited longer than a second for the writer",
+	}
+	itemsWaiting = &Kind{
+		"items-waiting", Warning,
+		"a queue item that could be started was pushed more than an hour ago",
+	}
+	limitRefuses     = &Kind{"limit-refuses", Warning, "a limit has refused 100 calls or more since the server started"}
+	webhookFailing   = &Kind{"webhook-failing", Warning, "a webhook has failed for more than a minute"}
 	itemsQuarantined = &Kind{"items-quarantined", Warning, "queue items failed too often, and wait for a person"}
 	sessionsLost     = &Kind{"sessions-lost", Warning, "sessions were not heard in time"}
 	logLarge         = &Kind{"log-large", Warning, "the log is larger than any that was measured"}
@@ -109,13 +131,13 @@ var (
 // Kinds returns every kind of finding, in the order of the page that lists them.
 func Kinds() []*Kind {
 	return []*Kind{
-		environment, serverStopped, serverKilled, serverStarting, serverSilent, serverStranger, serverBusy,
-		tokenRefused, limited, versionSkew, notReady, readyWarning, clockWrong, clockSkew, durability, metricsMissing,
-		projectionLag,
-		commandsWaiting, streamsDropped, refusalsRising, itemsQuarantined, sessionsLost, logLarge, diskLow, diskFull,
-		filesLow, tokenExpiring, tokenExpired, homeMissing, homeUnusable, homeReadOnly, homeNewer, keyMissing,
-		configInvalid, storeUnclean, headBroken, headAhead, leftovers, damagedCopies, backupMissing, backupOld,
-		backupPartial, outboxWaiting, outboxAside, outboxRefused, landlock,
+		environment, serverStopped, serverKilled, serverReads, serverStarting, serverSilent, serverStranger,
+		serverInsecure, serverBusy, tokenRefused, limited, versionSkew, notReady, readyWarning, clockWrong,
+		clockSkew, durability, metricsMissing, projectionLag, commandsWaiting, commandsSlow, appendsSlow,
+		streamsDropped, refusalsRising, limitRefuses, webhookFailing, itemsWaiting, itemsQuarantined, sessionsLost,
+		logLarge, diskLow, diskFull, filesLow, tokenExpiring, tokenExpired, homeMissing, homeUnusable, homeReadOnly,
+		homeNewer, keyMissing, configInvalid, storeUnclean, headBroken, headAhead, leftovers, damagedCopies,
+		backupMissing, backupOld, backupPartial, outboxWaiting, outboxAside, outboxRefused, landlock,
 	}
 }
 

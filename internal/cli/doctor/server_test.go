@@ -15,6 +15,7 @@ import (
 	"maestro/api/client"
 	"maestro/internal/cli"
 	"maestro/internal/home"
+	"maestro/service/wire"
 )
 
 // answers are what a server says, by path; a status other than 200 stands before the body, after a blank.
@@ -85,6 +86,15 @@ func TestServersAnswersBecomeFindings(t *testing.T) {
 	problem := `503 {"error":true,"code":"UNAVAILABLE","message":"The server takes no writes now","why":"w","next":"n"}`
 	warned := `{"status":"ready","warnings":[{"code":"BACKUP","message":"m","next":"n"},` +
 		`{"code":"CLOCK","message":"m","next":"n"}]}`
+	hook := func(failing time.Duration, more said) string {
+		s := said{"id": "hook_1", "name": "chat", "delivery": said{
+			"failingSince": now.Add(-failing).UnixMilli(), "failures": 7, "behind": 13, "problem": "it answered 500",
+		}}
+		for name, value := range more {
+			s[name] = value
+		}
+		return asJSON(t, []any{s})
+	}
 	for name, c := range map[string]struct {
 		path, said string
 		look       func(context.Context, *examination) []Finding
@@ -103,6 +113,17 @@ func TestServersAnswersBecomeFindings(t *testing.T) {
 		"other figures":   {"/metrics", "{not figures", lookAtFigures, metricsMissing},
 		"good for long":   {"/api/tokens", token(30*24*time.Hour, nil), lookAtTokens, nil},
 		"expires soon":    {"/api/tokens", token(time.Hour, nil), lookAtTokens, tokenExpiring},
+		"no webhook":      {"/api/webhooks", "[]", lookAtWebhooks, nil},
+		"a webhook":       {"/api/webhooks", hook(0, said{"delivery": said{}}), lookAtWebhooks, nil},
+		"one that fails":  {"/api/webhooks", hook(failingMost+time.Second, nil), lookAtWebhooks, webhookFailing},
+		"one that is not allowed": {
+			"/api/webhooks", hook(time.Hour, said{"delivery": said{
+				"failingSince": 1, "problem": "nothing is sent to 127.0.0.1, a loopback address, " + wire.UnlessAllowed,
+			}}), lookAtWebhooks, webhookFailing,
+		},
+		"one that failed":    {"/api/webhooks", hook(time.Second, nil), lookAtWebhooks, nil},
+		"one that is parked": {"/api/webhooks", hook(time.Hour, said{"parked": said{}}), lookAtWebhooks, nil},
+		"one of no sender":   {"/api/webhooks", hook(time.Hour, said{"delivery": nil}), lookAtWebhooks, nil},
 		"revoked": {
 			"/api/tokens", token(time.Hour, said{"revokedAt": 1}), lookAtTokens, nil,
 		},

@@ -88,6 +88,7 @@ how they changed the views. The other events it only counts.`,
 	cli.ValueName(cmd, "project", "<projectId>")
 	cli.ValueName(cmd, "from", "<sequence|time>")
 	cli.ValueName(cmd, "at", "<sequence|time>")
+	cli.NoteAt(cmd)
 	cli.ValueName(cmd, "to", "<sequence|time>")
 	cli.ValueName(cmd, "limit", "<number>")
 	cli.ValueName(cmd, "speed", "<number>")

@@ -170,11 +170,15 @@ func (c *auditReplay) replayObject(ctx context.Context, object, file string) err
 	r.pace = pace{speed: c.o.speed, say: func(gap time.Duration) {
 		c.Say("maestro: nothing happened for %s\n", gap.Round(time.Second))
 	}}
-	if err = r.run(ctx, h, from, until); errors.Is(err, context.Canceled) {
+	err = r.run(ctx, h, from, until)
+	var late *notYetError
+	switch {
+	case errors.Is(err, context.Canceled):
 		return cli.Interrupted()
-	}
-	if err != nil {
-		return notYet(err, "from", c.o.from)
+	case errors.As(err, &late): // as the replay of the whole log says it
+		c.Say("maestro: the log ends at event %d, before --from %s\n", late.newest, c.o.from)
+	case err != nil:
+		return err
 	}
 	var head uint64
 	var ended bool

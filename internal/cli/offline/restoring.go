@@ -253,7 +253,7 @@ func headDiffers(file, why string) error {
 		Code:    "HEAD_DIFFERS",
 		Why:     why,
 		Message: "The file " + file + " does not contain this head",
-		Next:    "use another backup; without --head, the log is not compared with a head that you kept",
+		Next:    "use another file; without --head, the log is not compared with a head that you kept",
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -206,9 +207,17 @@ func (c *Certificates) Warnings() []wire.Warning {
 	return []wire.Warning{{
 		Code:    "CERTIFICATE",
 		Message: "The TLS certificate: " + problem,
-		Next: "put a certificate and its key into " + c.cert + " and " + c.key +
+		Next: "put a certificate and its key into " + absolute(c.cert) + " and " + absolute(c.key) +
 			"; they are read at the next connection",
 	}}
+}
+
+// absolute returns a path that does not depend on the server's working directory: others read it.
+func absolute(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
 }
 
 // Secure returns a listener whose connections use TLS 1.2 or later. They speak HTTP/1.1 only, because the limits for

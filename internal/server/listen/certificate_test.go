@@ -238,6 +238,16 @@ func TestCertificateOfNATSIsReadAgain(t *testing.T) {
 	if warned := o.Warnings(); len(warned) != 1 || warned[0].Code != "CERTIFICATE" {
 		t.Errorf("it warns of %v", warned)
 	}
+	t.Chdir(dir) // its warnings are read elsewhere
+	here := &Certificates{
+		cert:   filepath.Base(cert),
+		key:    "key.pem",
+		use:    &tls.Certificate{Leaf: &x509.Certificate{}},
+		logger: slog.New(slog.DiscardHandler),
+	}
+	if warned := here.Warnings(); len(warned) != 1 || !strings.Contains(warned[0].Next, "into "+cert) {
+		t.Errorf("it warns of %v", warned)
+	}
 }
 
 // Only TLS 1.2 and later are spoken, and HTTP/1.1 only: one connection, one call.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"maestro/service/wire"
 )
 
 // AddressError says why nothing is sent to an address. Match it with errors.As.
@@ -17,12 +19,12 @@ type AddressError struct {
 }
 
 func (e *AddressError) Error() string {
-	return fmt.Sprintf("nothing is sent to %s, %s, unless the operator allows it", e.Address, e.What)
+	return fmt.Sprintf("nothing is sent to %s, %s, %s", e.Address, e.What, wire.UnlessAllowed)
 }
 
 // Next says what the operator can do.
 func (e *AddressError) Next() string {
-	return "if the operator trusts it, start the server with --allow-webhooks-to and its network, such as 10.1.0.0/16"
+	return wire.AllowNext
 }
 
 // special are the networks that are not part of the public internet, or lead to a network behind them.
