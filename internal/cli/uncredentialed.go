@@ -33,7 +33,7 @@ func (a *Run) uncredentialed(err error) error {
 		Next:    "set MAESTRO_TOKEN to a token of that server",
 	}
 	if a.homeToken {
-		f.Why = "the token is that of " + file + ", because MAESTRO_TOKEN is not set"
+		f.Why = said.Why + "; it is that of " + file + ", because MAESTRO_TOKEN is not set"
 	}
 	address := strings.TrimRight(a.Getenv(wire.EnvAPIURL), "/")
 	if own := a.homeServer(); own != "" && (address == "" || address == own) {
