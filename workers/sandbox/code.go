@@ -121,7 +121,10 @@ func (c *call) code(lang, code string) {
 			c.guess(l.text)
 		}
 	}
-	if startsCommands(whole) {
+	opens := slices.ContainsFunc(texts, func(s string) bool {
+		return strings.HasPrefix(strings.TrimSpace(s), "|") || strings.HasSuffix(strings.TrimSpace(s), "|")
+	})
+	if startsCommands(whole) || opens && (lang == "perl" || lang == "ruby") {
 		for _, text := range texts {
 			c.guess(text)
 		}
@@ -187,8 +190,7 @@ func (c *call) texts(code string, found []literalText) (texts []string) {
 func startsCommands(code string) bool {
 	for _, word := range []string{
 		"system", "popen", "Popen", "subprocess", "exec", "spawn", "child_process", "passthru", "proc_open", "os.execute",
-		"io.popen", "open3", "Open3", "pty.", "Deno.run", "Deno.Command", "Bun.$", "pexpect", "IO.popen", "shell", "open(",
-		"open ", "call-process", "start-process", "ProcessBuilder", "Runtime", "startfile", "pipe", "commands.getoutput",
+		"io.popen", "open3", "Open3", "pty.", "Deno.run", "Deno.Command", "Bun.$", "pexpect", "IO.popen", "shell", "call-process", "start-process", "ProcessBuilder", "Runtime", "startfile", "pipe", "commands.getoutput",
 		"run(", "fork", "posix", "ctypes",
 	} {
 		if strings.Contains(code, word) {

@@ -428,7 +428,7 @@ func (c *call) session() {
 			switch arg {
 			case "new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane", "run-shell", "run",
 				"if-shell", "if", "pipe-pane", "respawn-window", "display-popup", "popup", "confirm-before":
-				p := parse(c.args[i+1:], takes{short: "csntxyeFlpde"}, true)
+				p := parse(c.args[i+1:], takes{short: "csntxyeFl"}, true)
 				if len(p.operands) == 1 {
 					c.text(p.operands[0])
 				} else if len(p.operands) > 1 {
