@@ -63,8 +63,10 @@ func (c *call) tar() {
 		switch {
 		case o.is([]string{"C", "directory"}):
 			e.dirs = e.absolutes(o.value)
-		case o.is([]string{"I", "use-compress-program", "to-command", "info-script", "new-volume-script", "F", "rsh-command",
-			"rmt-command"}):
+		case o.is([]string{
+			"I", "use-compress-program", "to-command", "info-script", "new-volume-script", "F", "rsh-command",
+			"rmt-command",
+		}):
 			c.text(o.value)
 		case o.is([]string{"checkpoint-action"}):
 			if text, ok := strings.CutPrefix(o.value, "exec="); ok {

@@ -15,6 +15,7 @@ const (
 	maxSteps  = 20_000  // statements and words
 	maxDepth  = 120     // nested statements, words and calls
 	maxFields = 4_096   // words that one word becomes
+	maxBraces = 64      // brace expansions in one word
 	maxFrames = 1_500   // of the parser's stack, looked at once for each kilobyte
 )
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
 )
 
 // builtin judges a command of the shell itself, and returns what it prints.
@@ -394,4 +393,3 @@ func (c *call) aliased() {
 		}
 	}
 }
-

@@ -80,7 +80,10 @@ func (j *judge) assign(e *env, a *syntax.Assign, exported bool) {
 			}
 			for _, value := range j.fields(e, []*syntax.Word{elem.Value}) {
 				v.put(itoa(next), value)
-				next++
+				if next++; next > maxFields {
+					j.tooMany()
+					return
+				}
 			}
 		}
 		j.setting(name, unknown)

@@ -236,7 +236,7 @@ func (c *call) words(code string) {
 // calls judges calls of functions that change files, by the texts behind or before them.
 func (c *call) calls(code string, found []literalText) {
 	expands := strings.Contains(code, "expanduser") || strings.Contains(code, "expand_path") || strings.Contains(code, "HOME")
-	for i, l := range found {
+	for i, l := range found[:min(len(found), maxFields)] {
 		name := calledBefore(code, l.from)
 		next := ""
 		if i+1 < len(found) && strings.Trim(code[min(l.to, found[i+1].from):found[i+1].from], " ,\n\tmode=encoding") == "" {
@@ -322,8 +322,13 @@ func writesFile(name string) bool {
 	return false
 }
 
+// maxBefore is how far before a text its function is looked for.
+const maxBefore = 300
+
 // calledBefore returns the function that a text is the first argument of.
 func calledBefore(code string, at int) string {
+	code = code[max(0, at-maxBefore):at]
+	at = len(code)
 	before := strings.TrimRight(code[:at], " \t\n([{rbuf")
 	if i := strings.LastIndexByte(code[:at], '('); i >= 0 && strings.Trim(code[i+1:at], " \t\nrbuf[") == "" {
 		before = strings.TrimRight(code[:i], " ")

@@ -142,7 +142,7 @@ func (c *call) findOutput() string {
 func (c *call) xargs() {
 	p := parse(c.args, takes{
 		short: "I+i+l+eLnPsdEa",
-		long: "replace+ max-lines+ max-args max-procs max-chars delimiter eof+ arg-file process-slot-var max-args",
+		long:  "replace+ max-lines+ max-args max-procs max-chars delimiter eof+ arg-file process-slot-var max-args",
 	}, true)
 	p2 := parse(c.args, takes{short: "IJRS+i+l+eLnPsdEa", long: "arg-file max-args max-procs max-chars delimiter"}, true)
 	if p2.has("I") {

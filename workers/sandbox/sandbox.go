@@ -64,7 +64,6 @@ type judge struct {
 	naming int
 	// coding is how deep code is in code.
 	coding int
-
 }
 
 // Judge decides whether a line may run. It always ends, whatever the line is.

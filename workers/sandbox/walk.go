@@ -181,13 +181,18 @@ func (j *judge) binaryCommand(e *env, cmd *syntax.BinaryCmd, in *input) string {
 	}
 	// a && b || c nests to the left: its operands in order
 	list := []*syntax.BinaryCmd{cmd}
-	for len(list[0].X.Redirs) == 0 && !list[0].X.Background {
-		left, ok := list[0].X.Cmd.(*syntax.BinaryCmd)
+	for first := cmd; len(first.X.Redirs) == 0 && !first.X.Background; {
+		left, ok := first.X.Cmd.(*syntax.BinaryCmd)
 		if !ok || left.Op != syntax.AndStmt && left.Op != syntax.OrStmt {
 			break
 		}
-		list = append([]*syntax.BinaryCmd{left}, list...)
+		list, first = append(list, left), left
 	}
+	if len(list) > maxFields {
+		j.tooMany()
+		return unknown
+	}
+	slices.Reverse(list)
 	out := j.statement(e, list[0].X, in)
 	var failed *env // the state in which an earlier operand may have failed
 	for _, next := range list {

@@ -283,14 +283,18 @@ func (j *judge) process(e *env, part *syntax.ProcSubst) string {
 
 // braces returns the words that a word's braces stand for.
 func (j *judge) braces(word *syntax.Word) []*syntax.Word {
-	braced := false
+	braces := 0
 	for _, part := range word.Parts {
-		if lit, ok := part.(*syntax.Lit); ok && strings.Contains(lit.Value, "{") {
-			braced = true
+		if lit, ok := part.(*syntax.Lit); ok {
+			braces += strings.Count(lit.Value, "{")
 		}
 	}
-	if !braced {
+	if braces == 0 {
 		return []*syntax.Word{word}
+	}
+	if braces > maxBraces {
+		j.tooMany()
+		return nil
 	}
 	copied := &syntax.Word{Parts: append([]syntax.WordPart{}, word.Parts...)}
 	syntax.SplitBraces(copied)
