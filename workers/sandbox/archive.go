@@ -52,7 +52,8 @@ func (c *call) tar() {
 	}
 	t := takes{
 		short: "CfbTXIFgHLNKV",
-		long: "directory file use-compress-program to-command info-script new-volume-script checkpoint-action transform " +
+		long: "directory file use-compress-program to-command info-script new-volume-script checkpoint-action " +
+			"transform " +
 			"xform rsh-command rmt-command files-from exclude exclude-from strip-components format owner group mtime " +
 			"newer mode listed-incremental index-file volno-file warning checkpoint+ one-top-level+ blocking-factor " +
 			"tape-length label sort level starting-file suffix backup+ add-file",

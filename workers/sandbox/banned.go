@@ -38,9 +38,11 @@ func (c *call) disk() bool {
 			c.formats()
 		}
 	case "fdisk", "gdisk":
-		c.formatsUnless(p.has("l", "list", "V", "version", "h", "help", "x-list") || len(p.operands) == 0 && !p.has("b"))
+		c.formatsUnless(p.has("l", "list", "V", "version", "h", "help", "x-list") || len(p.operands) == 0 &&
+			!p.has("b"))
 	case "sfdisk":
-		c.formatsUnless(p.has("l", "list", "d", "dump", "J", "json", "F", "list-free", "V", "verify", "v", "version", "h",
+		c.formatsUnless(p.has("l", "list", "d", "dump", "J", "json", "F", "list-free", "V", "verify", "v", "version",
+			"h",
 			"help", "s", "show-size", "g", "show-geometry") && !p.has("delete"))
 	case "sgdisk":
 		c.formatsUnless(len(p.options) > 0 && !slices.ContainsFunc(p.options, func(o option) bool {
@@ -55,7 +57,8 @@ func (c *call) disk() bool {
 	case "cryptsetup":
 		c.formatsIf("luksFormat", "luksErase", "erase", "reencrypt", "luksKillSlot", "format", "luksRemoveKey")
 	case "nvme":
-		c.formatsIf("format", "sanitize", "write", "write-zeroes", "write-uncor", "delete-ns", "create-ns", "dsm", "reset",
+		c.formatsIf("format", "sanitize", "write", //nolint:misspell // nvme's word
+			"write-zeroes", "write-uncor", "delete-ns", "create-ns", "dsm", "reset",
 			"fw-download", "fw-commit", "security-send")
 	case "badblocks":
 		if p.has("w", "n") {
@@ -68,7 +71,8 @@ func (c *call) disk() bool {
 	case "hdparm":
 		if slices.ContainsFunc(p.options, func(o option) bool {
 			return strings.HasPrefix(o.name, "security-") || strings.HasPrefix(o.name, "trim-") ||
-				o.name == "write-sector" || o.name == "repair-sector" || o.name == "fwdownload" || o.name == "make-bad-sector"
+				o.name == "write-sector" || o.name == "repair-sector" || o.name == "fwdownload" ||
+				o.name == "make-bad-sector"
 		}) {
 			c.formats()
 		}
@@ -78,7 +82,8 @@ func (c *call) disk() bool {
 		c.formatsIf("device", "replace")
 	case "diskutil":
 		c.formatsIf("eraseDisk", "eraseVolume", "partitionDisk", "zeroDisk", "secureErase", "reformat", "randomDisk")
-	case "tune2fs", "resize2fs", "e2fsck", "fsck", "xfs_repair", "debugfs", "e2label", "fatlabel", "swaplabel", "xfs_admin",
+	case "tune2fs", "resize2fs", "e2fsck", "fsck", "xfs_repair", "debugfs", "e2label", "fatlabel", "swaplabel",
+		"xfs_admin",
 		"partx", "kpartx", "dmsetup", "ntfsresize", "lvresize", "lvcreate", "lvextend", "ddrescue",
 		"partclone", "swapon", "sg_dd", "dcfldd", "dc3dd", "pv":
 		c.devices(p.operands)
@@ -125,7 +130,7 @@ func (c *call) dd() {
 		case strings.HasPrefix(arg, unknown):
 			c.j.blocks(RuleUnknown, "dd has an operand that cannot be evaluated: %q. Write it out.", shown(arg))
 		case !ok:
-		case name == "if" || strings.ContainsAny(name, unknown):
+		case name == "if" || vague(name):
 			c.j.blocks(RuleRawDisk, "dd with if= copies raw data and is never run here. Use cp, head or truncate.")
 		case name == "of":
 			c.j.change(c.e, c.name, value, writes)
@@ -155,7 +160,10 @@ func (c *call) power() bool {
 		}
 	case "busctl", "dbus-send", "gdbus", "qdbus", "gnome-session-quit", "osascript", "rundll32":
 		text := asciiLower(strings.Join(c.args, " "))
-		for _, word := range []string{"reboot", "poweroff", "power-off", "manager.halt", " halt", "shut down", "shutdown", "restart"} {
+		for _, word := range []string{
+			"reboot", "poweroff", "power-off", "manager.halt", " halt", "shut down",
+			"shutdown", "restart",
+		} {
 			if strings.Contains(text, word) {
 				c.stops(c.name)
 			}
@@ -169,7 +177,8 @@ func (c *call) power() bool {
 func (c *call) systemctl() {
 	p := parse(c.args, takes{
 		short: "HMtpPnos",
-		long: "host machine type property lines output signal state root kill-whom kill-who job-mode check-inhibitors+ " +
+		long: "host machine type property lines output signal state root kill-whom kill-who job-mode " +
+			"check-inhibitors+ " +
 			"preset-mode what image drop-in when message boot-loader-entry boot-loader-menu",
 	}, false)
 	if len(p.operands) == 0 {
@@ -182,7 +191,8 @@ func (c *call) systemctl() {
 	case "start", "isolate", "restart", "try-restart", "reload-or-restart":
 		for _, unit := range p.operands[1:] {
 			switch name, _, _ := strings.Cut(unit, "."); name {
-			case "reboot", "poweroff", "halt", "shutdown", "kexec", "soft-reboot", "runlevel0", "runlevel6", "systemd-reboot",
+			case "reboot", "poweroff", "halt", "shutdown", "kexec", "soft-reboot", "runlevel0", "runlevel6",
+				"systemd-reboot",
 				"systemd-poweroff", "systemd-halt", "systemd-kexec", "ctrl-alt-del", "exit", "final", "umount":
 				c.stops(c.name + " " + verb + " " + unit)
 			}

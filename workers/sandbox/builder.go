@@ -8,7 +8,8 @@ import (
 // builder judges compilers and build tools: the outputs that the line names.
 func (c *call) builder() bool {
 	switch c.name {
-	case "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "as", "rustc", "gfortran", "tcc", "zig", "nasm", "yasm", "ghc", "dmd",
+	case "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "as", "rustc", "gfortran", "tcc", "zig", "nasm", "yasm",
+		"ghc", "dmd",
 		"ocamlopt", "ldc2", "objcopy", "gfortran-12", "nvcc", "tsc", "swiftc", "kotlinc", "javac", "esbuild", "rollup":
 		c.compiler()
 	case "go":
@@ -16,11 +17,14 @@ func (c *call) builder() bool {
 	case "make", "gmake", "ninja", "just", "cmake", "meson", "remake":
 		c.make()
 	case "pip", "pip3":
-		p := parse(c.args, takes{short: "trdw", long: "target prefix root requirement dest wheel-dir download log src"}, false)
+		p := parse(c.args, takes{
+			short: "trdw",
+			long:  "target prefix root requirement dest wheel-dir download log src",
+		}, false)
 		c.all(p.all("t", "target", "prefix", "root", "d", "dest", "w", "wheel-dir", "log", "src"), writes)
 	case "cargo":
-		p := parse(c.args, takes{long: "root target-dir out-dir path manifest-path artifact-dir"}, false)
-		c.all(p.all("target-dir", "out-dir", "root", "artifact-dir"), writes)
+		p := parse(c.args, takes{long: "root target-dir out-dir path manifest-path"}, false)
+		c.all(p.all("target-dir", "out-dir", "root"), writes)
 		if len(p.operands) > 0 && p.operands[0] == "watch" {
 			for _, text := range parse(c.args, takes{short: "sxwi", long: "shell exec"}, false).all("s", "shell") {
 				c.text(text)
@@ -98,7 +102,10 @@ func (c *call) goTool() {
 	if verb == "list" || verb == "env" {
 		return
 	}
-	names := []string{"-o", "-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace", "-outputdir"}
+	names := []string{
+		"-o", "-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace",
+		"-outputdir",
+	}
 	if verb == "run" {
 		names = nil
 	}
@@ -132,7 +139,8 @@ func (c *call) make() {
 		c.all(p.all("destdir"), writes)
 		return
 	}
-	p := parse(c.args, takes{short: "CfIoWj+l+O+", long: "directory file makefile include-dir eval old-file what-if"}, false)
+	p := parse(c.args, takes{short: "CfIoWj+l+O+", long: "directory file makefile include-dir eval old-file what-if"},
+		false)
 	e := c.e.clone()
 	for _, dir := range p.all("C", "directory") {
 		e.dirs = e.absolutes(dir)
@@ -151,7 +159,8 @@ func (c *call) make() {
 			continue
 		}
 		switch strings.TrimRight(name, ":+?") {
-		case "DESTDIR", "PREFIX", "prefix", "INSTALL_ROOT", "BINDIR", "bindir", "INSTALL_PREFIX", "O", "OUT", "OUTPUT_DIR":
+		case "DESTDIR", "PREFIX", "prefix", "INSTALL_ROOT", "BINDIR", "bindir", "INSTALL_PREFIX", "O", "OUT",
+			"OUTPUT_DIR":
 			c.j.change(e, c.name, value, writes)
 		case "SHELL":
 			c.text(value)
@@ -195,7 +204,8 @@ func (c *call) cmakeTool(words []string) {
 	switch name {
 	case "rm", "remove", "remove_directory":
 		c.all(parse(words[1:], takes{}, false).operands, deletes)
-	case "copy", "copy_directory", "copy_if_different", "rename", "make_directory", "touch", "create_symlink", "create_hardlink":
+	case "copy", "copy_directory", "copy_if_different", "rename", "make_directory", "touch", "create_symlink",
+		"create_hardlink":
 		operands := parse(words[1:], takes{}, false).operands
 		if name == "rename" {
 			c.all(operands, moves)

@@ -101,7 +101,8 @@ func (c *call) builtin() (out string, ok bool) {
 	case "type", "help", "which", "whereis", "man", "apropos", "whatis", "info", "jobs", "kill", "caller", "dirs",
 		"enable", "fc":
 		if c.name == "man" || c.name == "fc" {
-			if text, ok := parse(c.args, takes{short: "PHe", long: "pager html"}, false).last("P", "pager", "H", "e"); ok {
+			if text, ok := parse(c.args, takes{short: "PHe", long: "pager html"}, false).last("P", "pager", "H",
+				"e"); ok {
 				c.j.text(c.e.clone(), text, c.in)
 			}
 		}
@@ -171,12 +172,11 @@ func (c *call) pushd() {
 }
 
 func (c *call) declares() {
-	exports, unexports, refers := c.name == "export", false, false
+	exports, refers := c.name == "export", false
 	for _, arg := range c.args {
 		if strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "+") {
 			exports = exports || strings.HasPrefix(arg, "-") && strings.Contains(arg, "x")
 			refers = refers || strings.Contains(arg, "n")
-			unexports = true
 			continue
 		}
 		if refers {
@@ -188,7 +188,6 @@ func (c *call) declares() {
 		}
 		c.j.assignText(c.e, arg, exports)
 	}
-	_ = unexports
 }
 
 func (c *call) unset() {

@@ -149,7 +149,14 @@ func (j *judge) run(e *env, words []string, in *input) string {
 			shown(words[0]))
 		return unknown
 	}
-	c := &call{j: j, e: e, name: path.Base(words[0]), path: words[0], args: words[1:], in: in}
+	c := &call{
+		j:    j,
+		e:    e,
+		name: path.Base(words[0]),
+		path: words[0],
+		args: words[1:],
+		in:   in,
+	}
 	defer func() { e.set("_", words[len(words)-1]) }()
 	if f, ok := e.funcs[words[0]]; ok {
 		out := j.invoke(e, words[0], f, c.args, in)

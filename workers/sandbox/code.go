@@ -99,8 +99,9 @@ const maxCode = 3
 
 // code judges code of another language: whether it starts a blocked command, or changes a path outside.
 func (c *call) code(lang, code string) {
-	if strings.Trim(code, unknown+" \n") == "" && vague(code) {
-		c.j.blocks(RuleUnknown, "%s would run code that cannot be evaluated. Save it to a file and read that first.", c.name)
+	if vague(code) && strings.TrimSpace(strings.ReplaceAll(code, unknown, "")) == "" {
+		c.j.blocks(RuleUnknown, "%s would run code that cannot be evaluated. Save it to a file and read that first.",
+			c.name)
 		return
 	}
 	if c.j.coding >= maxCode || !c.j.enter() {
@@ -189,8 +190,10 @@ func (c *call) texts(code string, found []literalText) (texts []string) {
 // startsCommands reports whether code can start programs.
 func startsCommands(code string) bool {
 	for _, word := range []string{
-		"system", "popen", "Popen", "subprocess", "exec", "spawn", "child_process", "passthru", "proc_open", "os.execute",
-		"io.popen", "open3", "Open3", "pty.", "Deno.run", "Deno.Command", "Bun.$", "pexpect", "IO.popen", "shell", "call-process", "start-process", "ProcessBuilder", "Runtime", "startfile", "pipe", "commands.getoutput",
+		"system", "popen", "Popen", "subprocess", "exec", "spawn", "child_process", "passthru", "proc_open",
+		"os.execute",
+		"io.popen", "open3", "Open3", "pty.", "Deno.run", "Deno.Command", "Bun.$", "pexpect", "IO.popen", "shell",
+		"call-process", "start-process", "ProcessBuilder", "Runtime", "startfile", "pipe", "commands.getoutput",
 		"run(", "fork", "posix", "ctypes",
 	} {
 		if strings.Contains(code, word) {
@@ -205,7 +208,8 @@ func (c *call) guess(text string) {
 	if c.j.verdict != nil || strings.TrimSpace(text) == "" {
 		return
 	}
-	for _, one := range []string{text, strings.TrimLeft(strings.TrimSpace(text), "|>!"), strings.TrimRight(text, "| ")} {
+	for _, one := range []string{text, strings.TrimLeft(strings.TrimSpace(text), "|>!"), strings.TrimRight(text,
+		"| ")} {
 		c.j.text(c.e.child(), one, &input{text: unknown, inherited: true})
 		if v := c.j.verdict; v != nil && (v.Rule == RuleUnknown || v.Rule == RuleSyntax) &&
 			c.j.steps <= maxSteps && c.j.bytes <= maxBytes {
@@ -219,7 +223,8 @@ func (c *call) guess(text string) {
 
 // words judges the words of a language whose commands have no quotes: spawn rm -rf /.
 func (c *call) words(code string) {
-	for line := range strings.SplitSeq(strings.NewReplacer(";", "\n", "[", "\n", "]", "\n", "(", "\n", ")", "\n").Replace(code), "\n") {
+	for line := range strings.SplitSeq(strings.NewReplacer(";", "\n", "[", "\n", "]", "\n", "(", "\n", ")",
+		"\n").Replace(code), "\n") {
 		fields := strings.Fields(line)
 		for i, field := range fields {
 			switch field {
@@ -235,11 +240,12 @@ func (c *call) words(code string) {
 
 // calls judges calls of functions that change files, by the texts behind or before them.
 func (c *call) calls(code string, found []literalText) {
-	expands := strings.Contains(code, "expanduser") || strings.Contains(code, "expand_path") || strings.Contains(code, "HOME")
+	expands := strings.Contains(code, "expanduser") || strings.Contains(code, "expand_path") || strings.Contains(code,
+		"HOME")
 	for i, l := range found[:min(len(found), maxFields)] {
 		name := calledBefore(code, l.from)
 		next := ""
-		if i+1 < len(found) && strings.Trim(code[min(l.to, found[i+1].from):found[i+1].from], " ,\n\tmode=encoding") == "" {
+		if i+1 < len(found) && strings.Trim(code[min(l.to, found[i+1].from):found[i+1].from], " ,\n\tmode=ncig") == "" {
 			next = found[i+1].text
 		}
 		text := l.text
@@ -250,33 +256,34 @@ func (c *call) calls(code string, found []literalText) {
 		method := methodAfter(code, l.to)
 		switch {
 		case removes(name), method != "" && removes(method):
-			c.code1(name, method, text, deletes)
+			c.codeChanges(text, deletes)
 		case name == "rename" || name == "renameSync" || name == "replace" && strings.Contains(text, "/"):
-			c.code1(name, method, text, moves)
-			c.code1(name, method, next, moves)
+			c.codeChanges(text, moves)
+			c.codeChanges(next, moves)
 		case name == "move" || name == "mv" || strings.HasPrefix(name, "copy") || name == "cp" || name == "cpSync":
 			if strings.HasPrefix(name, "m") {
-				c.code1(name, method, text, moves)
+				c.codeChanges(text, moves)
 			}
-			c.code1(name, method, next, writes)
+			c.codeChanges(next, writes)
 		case name == "symlink" || name == "symlinkSync" || name == "ln_s" || name == "linkSync" || name == "link":
 			if next != "" {
 				c.j.link(c.e, c.name, next, text, true)
 			}
 		case alterations(name), method != "" && alterations(method):
-			c.code1(name, method, text, alters)
+			c.codeChanges(text, alters)
 		case writesFile(name), method != "" && writesFile(method):
-			c.code1(name, method, text, writes)
-		case name == "open" || name == "fopen" || name == "openSync" || name == "File.open" || name == "createWriteStream" ||
+			c.codeChanges(text, writes)
+		case name == "open" || name == "fopen" || name == "openSync" || name == "File.open" ||
+			name == "createWriteStream" ||
 			method == "open":
 			if name == "createWriteStream" || method != "open" && opensForWriting(next) {
-				c.code1(name, method, text, writes)
+				c.codeChanges(text, writes)
 			}
 		}
 		if mode := strings.TrimSpace(l.text); mode == ">" || mode == ">>" || mode == "+<" {
-			c.code1(name, method, next, writes)
+			c.codeChanges(next, writes)
 		} else if file, ok := strings.CutPrefix(mode, ">"); ok && (name == "open") && c.name != "node" {
-			c.code1(name, method, strings.TrimLeft(file, "> "), writes)
+			c.codeChanges(strings.TrimLeft(file, "> "), writes)
 		}
 		if c.j.verdict != nil {
 			return
@@ -288,18 +295,19 @@ func opensForWriting(mode string) bool {
 	return mode != "" && len(mode) < 6 && strings.ContainsAny(mode, "wax+") && strings.Trim(mode, "wax+rbtUsn") == ""
 }
 
-// code1 judges a change that code makes.
-func (c *call) code1(name, method, p string, how act) {
+// codeChanges judges a change that code makes.
+func (c *call) codeChanges(p string, how act) {
 	if p != "" && !strings.ContainsAny(p, "\n{}$") {
 		c.j.change(c.e, c.name, p, how)
 	}
-	_, _ = name, method
 }
 
 func removes(name string) bool {
 	return slices.Contains([]string{
-		"rmtree", "rmSync", "rm", "rm_rf", "rm_r", "rm_f", "rimraf", "rimrafSync", "removeSync", "unlink", "unlinkSync", "remove",
-		"rmdir", "rmdirSync", "delete", "remove_tree", "removedirs", "remove_dir", "remove_entry_secure", "remove_entry",
+		"rmtree", "rmSync", "rm", "rm_rf", "rm_r", "rm_f", "rimraf", "rimrafSync", "removeSync", "unlink",
+		"unlinkSync", "remove",
+		"rmdir", "rmdirSync", "delete", "remove_tree", "removedirs", "remove_dir", "remove_entry_secure",
+		"remove_entry",
 		"emptyDir", "emptyDirSync", "deltree", "remove_file", "unlinkr", "delete_directory", "del",
 	}, name)
 }
@@ -314,8 +322,10 @@ func alterations(name string) bool {
 
 func writesFile(name string) bool {
 	switch name {
-	case "writeFileSync", "writeFile", "appendFileSync", "appendFile", "file_put_contents", "write", "binwrite", "makedirs",
-		"mkdir", "mkdirSync", "mkdir_p", "mkpath", "make_path", "truncateSync", "truncate", "touch", "write_text", "write_bytes",
+	case "writeFileSync", "writeFile", "appendFileSync", "appendFile", "file_put_contents", "write", "binwrite",
+		"makedirs",
+		"mkdir", "mkdirSync", "mkdir_p", "mkpath", "make_path", "truncateSync", "truncate", "touch", "write_text",
+		"write_bytes",
 		"outputFileSync", "writeTextFile", "writeTextFileSync", "mkfifo", "mknod":
 		return true
 	}
@@ -342,18 +352,20 @@ func calledBefore(code string, at int) string {
 		from--
 	}
 	name := before[from:]
-	if name == "Path" || name == "PosixPath" || name == "expanduser" || name == "resolve" || name == "join" || name == "expand_path" ||
+	if name == "Path" || name == "PosixPath" || name == "expanduser" || name == "resolve" || name == "join" ||
+		name == "expand_path" ||
 		name == "str" {
 		// the path is made before it is used: shutil.rmtree(Path("/"))
 		outer := strings.TrimRight(before[:from], " .ospathPl")
 		if strings.HasSuffix(outer, "(") && from > 1 {
-			return calledBefore2(outer)
+			return lastName(outer)
 		}
 	}
 	return name
 }
 
-func calledBefore2(before string) string {
+// lastName returns the name at the end of a text.
+func lastName(before string) string {
 	before = strings.TrimRight(before, "( ")
 	from := len(before)
 	for from > 0 && isLetter(before[from-1]) {

@@ -139,7 +139,8 @@ func widen(before, e *env) {
 		if sameVariable(old, v) || name == "_" {
 			continue
 		}
-		if len(v.values) == 1 && len(v.keys) == 0 && isCounter(v.values[0]) && (old == nil || isCounter(old.values[0])) {
+		if len(v.values) == 1 && len(v.keys) == 0 && isCounter(v.values[0]) && (old == nil ||
+			isCounter(old.values[0])) {
 			e.vars[name] = &variable{values: []string{someName}, exported: v.exported}
 		} else {
 			e.forget(name)

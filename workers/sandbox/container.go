@@ -37,9 +37,12 @@ func (c *call) within(words []string) {
 func (c *call) docker() {
 	t := takes{
 		short: "HclfpevuwhmanLt",
-		long: "host context log-level file project-name project-directory profile env-file env volume user workdir name " +
-			"network publish entrypoint platform label memory cpus mount add-host hostname ip device cap-add cap-drop " +
-			"security-opt restart gpus env runtime shm-size ulimit tmpfs pull detach-keys link dns expose log-driver index",
+		long: "host context log-level file project-name project-directory profile env-file env volume user " +
+			"workdir name " +
+			"network publish entrypoint platform label memory cpus mount add-host hostname ip device cap-add " +
+			"cap-drop " +
+			"security-opt restart gpus env runtime shm-size ulimit tmpfs pull detach-keys link dns expose " +
+			"log-driver index",
 	}
 	t.short = strings.ReplaceAll(t.short, "t", "")
 	args := c.args
@@ -47,10 +50,12 @@ func (c *call) docker() {
 		p := parse(args, takes{short: "Hcl", long: "host context config log-level"}, true)
 		args = p.operands
 		if len(args) > 0 && (args[0] == "compose" || args[0] == "container") {
-			args = parse(args[1:], takes{short: "fp", long: "file project-name project-directory profile env-file"}, true).operands
+			args = parse(args[1:], takes{short: "fp", long: "file project-name project-directory profile env-file"},
+				true).operands
 		}
 	} else {
-		args = parse(args, takes{short: "fp", long: "file project-name project-directory profile env-file"}, true).operands
+		args = parse(args, takes{short: "fp", long: "file project-name project-directory profile env-file"},
+			true).operands
 	}
 	if len(args) == 0 {
 		return
@@ -58,20 +63,19 @@ func (c *call) docker() {
 	switch args[0] {
 	case "run", "exec", "create":
 		p := parse(args[1:], t, true)
-		for _, entry := range p.all("entrypoint") {
-			if len(p.operands) > 0 {
-				c.within(append([]string{entry}, p.operands[1:]...))
-			}
-			return
+		words := p.operands[min(1, len(p.operands)):]
+		if entry, ok := p.last("entrypoint"); ok {
+			words = append([]string{entry}, words...)
 		}
-		if len(p.operands) > 1 {
-			c.within(p.operands[1:])
+		if len(words) > 0 {
+			c.within(words)
 		}
 	case "cp":
 		c.toLocal(parse(args[1:], takes{}, false).operands)
 	case "save", "export":
 		c.all(parse(args[1:], takes{short: "o", long: "output"}, false).all("o", "output"), writes)
 	case "build", "buildx":
-		c.all(parse(args[1:], takes{short: "tfo", long: "iidfile tag file metadata-file"}, false).all("iidfile", "metadata-file"), writes)
+		c.all(parse(args[1:], takes{short: "tfo", long: "iidfile tag file metadata-file"}, false).all("iidfile",
+			"metadata-file"), writes)
 	}
 }

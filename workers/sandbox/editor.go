@@ -25,18 +25,20 @@ func (c *call) editor() bool {
 		}
 		c.all(parse(c.args, takes{short: "oOPptxykbhjz"}, false).all("o", "O"), writes)
 	case "gdb", "lldb":
-		p := parse(c.args, takes{long: "ex eval-command batch-silent+ args+"}, true)
 		for i, arg := range c.args {
-			if slices.Contains([]string{"-ex", "-iex", "--ex", "-o", "--eval-command", "-eval-command"}, arg) && i+1 < len(c.args) {
+			if slices.Contains([]string{"-ex", "-iex", "--ex", "-o", "--eval-command", "-eval-command"}, arg) &&
+				i+1 < len(c.args) {
 				c.escape(c.args[i+1])
 			}
 		}
 		if i := slices.Index(c.args, "--args"); i >= 0 {
 			c.exec(c.args[i+1:])
 		}
-		_ = p
 	case "psql", "mysql", "mariadb", "sqlite", "sqlite3", "ftp", "tig", "w3m", "lynx":
-		p := parse(c.args, takes{short: "cefhUpdPuvo", long: "command execute file host username port dbname output log-file"}, false)
+		p := parse(c.args, takes{
+			short: "cefhUpdPuvo",
+			long:  "command execute file host username port dbname output log-file",
+		}, false)
 		for _, text := range slices.Concat(p.all("c", "command", "e", "execute"), p.operands) {
 			c.escape(text)
 		}
@@ -56,7 +58,10 @@ func (c *call) editor() bool {
 func (c *call) escape(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		for _, prefix := range []string{`\!`, ".shell ", ".system ", "shell ", "system ", "!", "platform shell ", "make "} {
+		for _, prefix := range []string{
+			`\!`, ".shell ", ".system ", "shell ", "system ", "!", "platform shell ",
+			"make ",
+		} {
 			if command, ok := strings.CutPrefix(line, prefix); ok {
 				c.text(strings.TrimSuffix(command, ";"))
 			}
@@ -122,7 +127,8 @@ func (c *call) vim() {
 		for part := range strings.SplitSeq(command, "|") {
 			c.vimCommand(part, files)
 		}
-		if before, text, ok := strings.Cut(command, "!"); ok && (strings.HasPrefix(command, "!") || !strings.HasPrefix(text, "=")) {
+		if before, text, ok := strings.Cut(command, "!"); ok && (strings.HasPrefix(command, "!") ||
+			!strings.HasPrefix(text, "=")) {
 			if len(before) < 40 && strings.TrimSpace(text) != "" {
 				c.guess(strings.TrimLeft(text, "! "))
 			}
@@ -143,7 +149,8 @@ func (c *call) vimCommand(command string, files []string) {
 		} else {
 			c.all(files, writes)
 		}
-	case "terminal", "term", "te", "silent", "sil", "exe", "execute", "call", "let", "echo", "lua", "py", "py3", "python", "python3",
+	case "terminal", "term", "te", "silent", "sil", "exe", "execute", "call", "let", "echo", "lua", "py", "py3",
+		"python", "python3",
 		"perl", "ruby":
 		if strings.HasPrefix(name, "te") {
 			c.guess(rest)

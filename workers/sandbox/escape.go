@@ -67,7 +67,8 @@ func escapes(s string, quoted bool) string {
 // number writes the character with the number at the beginning of a text, and returns how many digits that has.
 func number(b *strings.Builder, s string, base, most int, wide bool) int {
 	n := 0
-	for n < len(s) && n < most && strings.IndexByte("0123456789abcdefABCDEF"[:map[int]int{8: 8, 16: 22}[base]], s[n]) >= 0 {
+	for n < len(s) && n < most && strings.IndexByte("0123456789abcdefABCDEF"[:map[int]int{8: 8, 16: 22}[base]],
+		s[n]) >= 0 {
 		n++
 	}
 	value, err := strconv.ParseUint(s[:n], base, 32)

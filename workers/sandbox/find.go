@@ -90,7 +90,12 @@ func (c *call) runFound(words, starts, found []string, narrow, inDir bool) {
 		for _, word := range words {
 			replaced = append(replaced, strings.ReplaceAll(word, "{}", p))
 		}
-		of := &call{j: c.j, e: e, name: c.name, in: c.in}
+		of := &call{
+			j:    c.j,
+			e:    e,
+			name: c.name,
+			in:   c.in,
+		}
 		of.exec(replaced)
 		if c.j.verdict != nil {
 			return
@@ -105,7 +110,10 @@ func (c *call) fd() {
 	if i < 0 {
 		return
 	}
-	p := parse(c.args[:i], takes{short: "edtEcjS", long: "extension max-depth type exclude base-directory search-path"}, false)
+	p := parse(c.args[:i], takes{
+		short: "edtEcjS",
+		long:  "extension max-depth type exclude base-directory search-path",
+	}, false)
 	starts := append(p.all("base-directory", "search-path"), p.operands[min(1, len(p.operands)):]...)
 	if len(starts) == 0 {
 		starts = []string{"."}
@@ -144,7 +152,8 @@ func (c *call) xargs() {
 		short: "I+i+l+eLnPsdEa",
 		long:  "replace+ max-lines+ max-args max-procs max-chars delimiter eof+ arg-file process-slot-var max-args",
 	}, true)
-	p2 := parse(c.args, takes{short: "IJRS+i+l+eLnPsdEa", long: "arg-file max-args max-procs max-chars delimiter"}, true)
+	p2 := parse(c.args, takes{short: "IJRS+i+l+eLnPsdEa", long: "arg-file max-args max-procs max-chars delimiter"},
+		true)
 	if p2.has("I") {
 		p = p2
 	}
@@ -204,7 +213,10 @@ func (c *call) parallel() {
 	words := p.operands
 	var values []string
 	if i := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, ":::") }); i >= 0 {
-		values = slices.DeleteFunc(slices.Clone(words[i:]), func(word string) bool { return strings.HasPrefix(word, ":::") })
+		values = slices.DeleteFunc(slices.Clone(words[i:]), func(word string) bool {
+			return strings.HasPrefix(word,
+				":::")
+		})
 		if strings.HasPrefix(words[i], "::::") {
 			values = []string{unknown}
 		}

@@ -64,18 +64,27 @@ func (c *call) setting(key, value string) {
 		} else if vague(value) {
 			c.text(unknown)
 		} else if value != "" {
-			inner := &call{j: c.j, e: c.e, name: c.name, in: c.in}
+			inner := &call{
+				j:    c.j,
+				e:    c.e,
+				name: c.name,
+				in:   c.in,
+			}
 			inner.exec(append([]string{"git"}, splitText(c, value)...))
 		}
 		return
 	case "core":
-		runs = slices.Contains([]string{"pager", "editor", "sshcommand", "askpass", "gitproxy", "alternaterefscommand"}, last) ||
+		runs = slices.Contains([]string{
+			"pager", "editor", "sshcommand", "askpass", "gitproxy",
+			"alternaterefscommand",
+		}, last) ||
 			last == "fsmonitor" && value != "true" && value != "false"
 	case "pager":
 		runs = value != "true" && value != "false"
 	case "credential":
 		runs = last == "helper" && (strings.HasPrefix(value, "!") || strings.HasPrefix(value, "/"))
-	case "diff", "difftool", "mergetool", "merge", "filter", "browser", "man", "trailer", "guitool", "interactive", "sequence",
+	case "diff", "difftool", "mergetool", "merge", "filter", "browser", "man", "trailer", "guitool", "interactive",
+		"sequence",
 		"gpg", "uploadpack", "remote", "sendemail", "ssh", "web", "submodule", "tar", "log", "receive", "imap", "hook":
 		runs = slices.Contains([]string{
 			"external", "command", "textconv", "cmd", "driver", "clean", "smudge", "process", "editor", "program",
@@ -92,29 +101,41 @@ func (c *call) setting(key, value string) {
 func gitReads(name string, args []string) bool {
 	p := parse(args, takes{}, false)
 	switch name {
-	case "status", "log", "diff", "show", "rev-parse", "ls-files", "ls-tree", "ls-remote", "cat-file", "blame", "annotate",
-		"grep", "describe", "shortlog", "for-each-ref", "merge-base", "name-rev", "rev-list", "show-ref", "count-objects",
-		"fsck", "help", "version", "check-ignore", "check-attr", "check-mailmap", "diff-tree", "diff-index", "diff-files",
-		"whatchanged", "cherry", "range-diff", "var", "show-branch", "archive", "format-patch", "difftool", "bundle", "clone",
-		"init", "verify-commit", "verify-tag", "merge-tree", "get-tar-commit-id", "patch-id", "show-index", "fast-export",
-		"check-ref-format", "column", "stripspace", "interpret-trailers", "request-pull", "bugreport", "diagnose", "gitk",
-		"instaweb", "web--browse", "send-email", "http-fetch", "upload-pack", "verify-pack", "mailinfo", "last-modified",
+	case "status", "log", "diff", "show", "rev-parse", "ls-files", "ls-tree", "ls-remote", "cat-file", "blame",
+		"annotate",
+		"grep", "describe", "shortlog", "for-each-ref", "merge-base", "name-rev", "rev-list", "show-ref",
+		"count-objects",
+		"fsck", "help", "version", "check-ignore", "check-attr", "check-mailmap", "diff-tree", "diff-index",
+		"diff-files",
+		"whatchanged", "cherry", "range-diff", "var", "show-branch", "archive", "format-patch", "difftool", "bundle",
+		"clone",
+		"init", "verify-commit", "verify-tag", "merge-tree", "get-tar-commit-id", "patch-id", "show-index",
+		"fast-export",
+		"check-ref-format", "column", "stripspace", "interpret-trailers", "request-pull", "bugreport", "diagnose",
+		"gitk",
+		"instaweb", "web--browse", "send-email", "http-fetch", "upload-pack", "verify-pack", "mailinfo",
+		"last-modified",
 		"hash-object", "unpack-file":
-		return !(name == "hash-object" && p.has("w"))
+		return name != "hash-object" || !p.has("w")
 	case "branch", "tag":
-		return len(p.operands) == 0 || p.has("l", "list", "contains", "merged", "no-merged", "points-at", "a", "r", "v", "verify")
+		return len(p.operands) == 0 || p.has("l", "list", "contains", "merged", "no-merged", "points-at", "a", "r",
+			"v", "verify")
 	case "remote":
 		return len(p.operands) == 0 || slices.Contains([]string{"show", "get-url"}, p.operands[0])
 	case "config":
 		return p.has("get", "get-all", "get-regexp", "list", "l", "get-urlmatch", "get-color") ||
 			len(p.operands) == 1 || len(p.operands) > 0 && (p.operands[0] == "get" || p.operands[0] == "list") ||
 			p.has("global", "system", "f", "file")
-	case "stash", "worktree", "notes", "reflog", "submodule", "bisect", "lfs", "sparse-checkout", "maintenance", "replace":
+	case "stash", "worktree", "notes", "reflog", "submodule", "bisect", "lfs", "sparse-checkout", "maintenance",
+		"replace":
 		verb := ""
 		if len(p.operands) > 0 {
 			verb = p.operands[0]
 		}
-		return slices.Contains([]string{"list", "show", "status", "summary", "foreach", "log", "view", "visualize", "ls-files", "env"}, verb) ||
+		return slices.Contains([]string{
+			"list", "show", "status", "summary", "foreach", "log", "view", "ls-files",
+			"env",
+		}, verb) ||
 			verb == "" && name != "stash"
 	}
 	return false
@@ -144,7 +165,8 @@ func (c *call) gitRuns(name string) {
 			value = c.args[i+1]
 		}
 		switch option {
-		case "--upload-pack", "--receive-pack", "--extcmd", "--open-files-in-pager", "--to-cmd", "--cc-cmd", "--sendmail-cmd":
+		case "--upload-pack", "--receive-pack", "--extcmd", "--open-files-in-pager", "--to-cmd", "--cc-cmd",
+			"--sendmail-cmd":
 			if has || option != "--open-files-in-pager" {
 				c.text(value)
 			}
@@ -233,8 +255,10 @@ func (c *call) foreach(words []string) {
 func (c *call) gitWrites(name string) {
 	p := parse(c.args, takes{
 		short: "obBmFCcSuJ",
-		long: "output output-directory branch depth origin reference reference-if-able separate-git-dir template message " +
-			"format prefix remote exec upload-pack config recurse-submodules+ jobs server-option filter shallow-since name " +
+		long: "output output-directory branch depth origin reference reference-if-able separate-git-dir template " +
+			"message " +
+			"format prefix remote exec upload-pack config recurse-submodules+ jobs server-option filter " +
+			"shallow-since name " +
 			"author date file reason",
 	}, false)
 	c.all(p.all("output", "output-directory", "separate-git-dir"), writes)
@@ -249,7 +273,8 @@ func (c *call) gitWrites(name string) {
 		if n := len(operands); n > 1 {
 			c.all(operands[1:2], writes)
 		} else if n == 1 {
-			c.all([]string{"./" + strings.TrimSuffix(operands[0][strings.LastIndexAny(operands[0], "/:")+1:], ".git")}, writes)
+			c.all([]string{"./" + strings.TrimSuffix(operands[0][strings.LastIndexAny(operands[0], "/:")+1:],
+				".git")}, writes)
 		}
 	case "init":
 		if len(operands) > 0 {

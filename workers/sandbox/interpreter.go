@@ -51,8 +51,8 @@ func language(name string) string {
 		return "lua"
 	case "jruby", "irb", "pry":
 		return "ruby"
-	case "node", "nodejs", "deno", "bun", "ts-node", "tsx", "qjs", "d":
-		return map[bool]string{true: "", false: "node"}[base == "d"]
+	case "node", "nodejs", "deno", "bun", "ts-node", "tsx", "qjs":
+		return "node"
 	case "Rscript", "R":
 		return "R"
 	case "osascript", "ghc", "scala", "clojure", "elixir", "erl", "raku", "guile", "racket", "sbcl":
@@ -98,7 +98,8 @@ func (c *call) inline(lang string) (code string, rest []string, found bool) {
 				}
 				i++
 			}
-			if (arg == "-r" || arg == "--require" || arg == "--loader" || arg == "--import" || arg == "-I") && lang != "php" &&
+			if (arg == "-r" || arg == "--require" || arg == "--loader" || arg == "--import" || arg == "-I") &&
+				lang != "php" &&
 				lang != "perl" {
 				i++
 			}
@@ -161,7 +162,7 @@ func (c *call) inPlace() bool {
 			return false
 		}
 		at := strings.IndexByte(arg, 'i')
-		return at > 0 && strings.Trim(arg[1:at], "pnlawse0w") == ""
+		return at > 0 && strings.Trim(arg[1:at], "pnlaswe0") == ""
 	})
 }
 
@@ -223,19 +224,27 @@ func (c *call) awkCode(code string) {
 	}
 	code = withoutMarks(code, "")
 	found := literals(code, "awk")
-	for i, l := range found {
+	for _, l := range found {
 		before := strings.TrimRight(code[:l.from], " \t\n(")
 		after := strings.TrimLeft(code[l.to:], " \t\n)")
-		piped := strings.HasSuffix(before, "|") && !strings.HasSuffix(before, "||") || strings.HasSuffix(before, "|&") ||
+		piped := strings.HasSuffix(before, "|") && !strings.HasSuffix(before, "||") || strings.HasSuffix(before,
+			"|&") ||
 			strings.HasPrefix(after, "|") && !strings.HasPrefix(after, "||")
 		switch {
 		case piped:
-			of := &call{j: c.j, e: c.e, name: c.name, in: &input{text: unknown, piped: true}}
+			of := &call{
+				j:    c.j,
+				e:    c.e,
+				name: c.name,
+				in: &input{
+					text:  unknown,
+					piped: true,
+				},
+			}
 			of.text(l.text)
 		case strings.HasSuffix(before, ">") && !strings.HasSuffix(before, "->"):
 			c.all([]string{l.text}, writes)
 		}
-		_ = i
 	}
 	rest := code
 	for base := 0; ; {

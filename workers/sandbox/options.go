@@ -14,8 +14,8 @@ type parsed struct {
 	operands []string
 }
 
-// takes says which options of a command take a value. In short are letters; a letter behind a + has a value only if that
-// is attached. In long are names; a name with a + behind it has a value only after a =.
+// takes says which options of a command take a value. In short are letters; a letter behind a + has a value only if
+// that is attached. In long are names; a name with a + behind it has a value only after a =.
 type takes struct{ short, long string }
 
 // parse divides arguments as getopt_long does. Options stand anywhere before --, unless first is true: then the first

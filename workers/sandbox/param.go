@@ -116,7 +116,12 @@ func (x *expansion) lookup(p *syntax.ParamExp) found {
 		return found{values: []string{unknown}, name: name, many: wholeIndex(p) != ""}
 	}
 	if wholeIndex(p) != "" {
-		return found{values: slices.Clone(v.values), known: true, many: true, name: name}
+		return found{
+			values: slices.Clone(v.values),
+			known:  true,
+			many:   true,
+			name:   name,
+		}
 	}
 	if p.Index != nil {
 		return x.element(v, p.Index, name)

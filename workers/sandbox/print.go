@@ -310,7 +310,7 @@ func (c *call) inflate() (string, bool) {
 	if (c.name == "gzip" || c.name == "bzip2") && !p.has("d", "decompress", "uncompress") || vague(c.in.text) {
 		return unknown, true
 	}
-	var from io.Reader = bzip2.NewReader(strings.NewReader(c.in.text))
+	from := bzip2.NewReader(strings.NewReader(c.in.text))
 	if !strings.HasPrefix(c.name, "b") {
 		var err error
 		if from, err = gzip.NewReader(strings.NewReader(c.in.text)); err != nil {

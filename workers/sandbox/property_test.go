@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -44,7 +43,8 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 func TestBlockedLinesAreBlockedInside(t *testing.T) {
 	lines := 0
 	check := func(line string) {
-		if sandbox.Judge(dirs, line).Allowed || strings.Contains(line, "<<") || strings.Contains(line, "esac") && len(line) < 14 {
+		if sandbox.Judge(dirs, line).Allowed || strings.Contains(line, "<<") || strings.Contains(line, "esac") &&
+			len(line) < 14 {
 			return
 		}
 		lines++
@@ -59,11 +59,9 @@ func TestBlockedLinesAreBlockedInside(t *testing.T) {
 			check(filled(x.Cmd))
 		}
 	}
-	for _, x := range siblings {
-		for _, line := range x.blocked {
-			if x.about != "syntax" {
-				check(filled(line))
-			}
+	for _, x := range siblings(t) {
+		if x.Expect == "block" && x.About != "syntax" {
+			check(filled(x.Cmd))
 		}
 	}
 	if lines < 500 {
@@ -77,7 +75,10 @@ func TestAllowedLinesAreAllowedInside(t *testing.T) {
 		if !sandbox.Judge(dirs, line).Allowed || strings.Contains(line, "<<") {
 			return
 		}
-		for _, name := range []string{"subshell", "block", "if", "else", "case", "pipeline", "and", "not", "waiting", "after"} {
+		for _, name := range []string{
+			"subshell", "block", "if", "else", "case", "pipeline", "and", "not", "waiting",
+			"after",
+		} {
 			if v := sandbox.Judge(dirs, surroundings[name](line)); !v.Allowed {
 				t.Errorf("%s: %q is allowed, but not inside: %s", name, line, v.Reason)
 			}
@@ -86,11 +87,9 @@ func TestAllowedLinesAreAllowedInside(t *testing.T) {
 	for _, x := range corpus(t) {
 		check(filled(x.Cmd))
 	}
-	for _, x := range siblings {
-		for _, line := range x.allow {
-			if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
-				check(filled(line))
-			}
+	for _, x := range siblings(t) {
+		if x.Expect == "allow" && strings.TrimSpace(x.Cmd) != "" && !strings.HasPrefix(x.Cmd, "#") {
+			check(filled(x.Cmd))
 		}
 	}
 }
@@ -120,21 +119,31 @@ func hostile() []string {
 		"x=aaaaaaaaaaaaaaaa; while true; do x=$x$x; done", "x=a; " + strings.Repeat("x=$x$x;", 60),
 		"f() { f; f; }; f", ":(){ :|:& };:", "f() { g; }; g() { f; }; f", "for ((;;)); do x+=y; done",
 		"alias a=b b=a; a", "x='eval $x'; eval $x", "while read x; do echo $x; done < <(yes)", "seq 1 999999999",
-		"printf '%999999999s' x", "x=a; x=${x//a/" + strings.Repeat("a", 1000) + "}; x=${x//a/" + strings.Repeat("a", 1000) + "}; echo ${x//a/$x}",
+		"printf '%999999999s' x", "x=a; x=${x//a/" + strings.Repeat("a", 1000) + "}; x=${x//a/" + strings.Repeat("a",
+			1000) + "}; echo ${x//a/$x}",
 		strings.Repeat("ls && ", 50_000) + "ls", strings.Repeat("ls | ", 50_000) + "ls", strings.Repeat("ls; ", 50_000),
 		strings.Repeat("if ls; then ", 20_000) + strings.Repeat("fi; ", 20_000), strings.Repeat("! ", 100_000) + "ls",
 		"echo $((" + strings.Repeat("-", 100_000) + "1))", "echo $((" + strings.Repeat("a=", 100_000) + "1))",
-		"echo $((1 << 99999999 ** 99999999))", "x=" + strings.Repeat("a", 2_000_000), "echo ${x/" + strings.Repeat("*a", 5000) + "/b}",
-		"x=" + strings.Repeat("a", 20_000) + "; echo ${x/" + strings.Repeat("*a", 2000) + "b/c} ${x##" + strings.Repeat("*a", 2000) + "b}",
+		"echo $((1 << 99999999 ** 99999999))", "x=" + strings.Repeat("a", 2_000_000),
+		"echo ${x/" + strings.Repeat("*a", 5000) + "/b}",
+		"x=" + strings.Repeat("a", 20_000) + "; echo ${x/" + strings.Repeat("*a",
+			2000) + "b/c} ${x##" + strings.Repeat("*a", 2000) + "b}",
 		"a=(" + strings.Repeat("x ", 50_000) + "); for i in ${a[@]}; do for j in ${a[@]}; do ls $i $j; done; done",
-		"declare -n a=b b=a; echo $a; a=1", strings.Repeat("time ", 50_000) + "ls", strings.Repeat("function f ", 10_000),
+		"declare -n a=b b=a; echo $a; a=1", strings.Repeat("time ", 50_000) + "ls", strings.Repeat("function f ",
+			10_000),
 		"case x in " + strings.Repeat("x) D=$D$D/a;; ", 3_000) + "esac", strings.Repeat("sudo ", 20_000) + "ls",
-		"eval " + strings.Repeat("eval ", 20_000) + "ls", "cat " + strings.Repeat("<<E ", 5_000) + "\n" + strings.Repeat("E\n", 5_000),
-		"echo a{" + strings.Repeat("{a,", 10_000), "trap 'trap \"$x\" EXIT' EXIT", "\x00", "\xff\xfe", "echo $'\\xff\\u0000\\U7fffffff'",
-		"sed '" + strings.Repeat("{", 100_000) + "'", "python3 -c '" + strings.Repeat("\"a\"+", 50_000) + "\"b\"; system'",
-		"python3 -c '" + strings.Repeat("eval(\"", 1000) + "'", "xargs -I{} {} <<< ls", "find . " + strings.Repeat("-exec ls {} + ", 5_000),
-		"f() { local a=$1; f $a$a; }; f x", "x=1; while x; do x=$((x * 2)); y=$y$x; done", "tr a-z '" + strings.Repeat("[:alpha:]", 10_000) + "' <<< x",
-		"for a in 1 2 3 4 5 6 7 8 9; do for b in 1 2 3 4 5 6 7 8 9; do for c in 1 2 3 4 5 6 7 8 9; do for d in 1 2 3 4 5 6 7 8 9; do ls; done; done; done; done",
+		"eval " + strings.Repeat("eval ", 20_000) + "ls", "cat " + strings.Repeat("<<E ",
+			5_000) + "\n" + strings.Repeat("E\n", 5_000),
+		"echo a{" + strings.Repeat("{a,", 10_000), "trap 'trap \"$x\" EXIT' EXIT", "\x00", "\xff\xfe",
+		"echo $'\\xff\\u0000\\U7fffffff'",
+		"sed '" + strings.Repeat("{", 100_000) + "'", "python3 -c '" + strings.Repeat("\"a\"+",
+			50_000) + "\"b\"; system'",
+		"python3 -c '" + strings.Repeat("eval(\"", 1000) + "'", "xargs -I{} {} <<< ls",
+		"find . " + strings.Repeat("-exec ls {} + ", 5_000),
+		"f() { local a=$1; f $a$a; }; f x", "x=1; while x; do x=$((x * 2)); y=$y$x; done",
+		"tr a-z '" + strings.Repeat("[:alpha:]", 10_000) + "' <<< x",
+		"for a in 1 2 3 4 5 6 7 8 9; do for b in 1 2 3 4 5 6 7 8 9; do for c in 1 2 3 4 5 6 7 8 9; do for d in 1 " +
+			"2 3 4 5 6 7 8 9; do ls; done; done; done; done",
 	}
 	for _, pair := range [][2]string{
 		{"(", ")"},
@@ -179,15 +188,13 @@ func FuzzJudge(f *testing.F) {
 	for _, x := range corpus(f) {
 		f.Add(filled(x.Cmd))
 	}
-	for _, x := range siblings {
-		for _, line := range append(append([]string{}, x.blocked...), x.allow...) {
-			f.Add(filled(line))
-		}
+	for _, x := range siblings(f) {
+		f.Add(filled(x.Cmd))
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		verdict := sandbox.Judge(dirs, line)
 		if verdict.Allowed == (verdict.Reason != "") {
-			t.Fatal(fmt.Sprintf("%q: %+v", line, verdict))
+			t.Fatalf("%q: %+v", line, verdict)
 		}
 		if !verdict.Allowed && !strings.Contains(line, "__") && len(line) < 2000 {
 			// a subshell hides nothing

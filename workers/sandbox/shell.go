@@ -8,7 +8,8 @@ import (
 // shell judges shells: the text of -c, what they are fed, and scripts that the line itself wrote.
 func (c *call) shell() bool {
 	switch c.name {
-	case "sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "pdksh", "ash", "yash", "fish", "csh", "tcsh", "rbash", "rksh", "posh",
+	case "sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "pdksh", "ash", "yash", "fish", "csh", "tcsh", "rbash",
+		"rksh", "posh",
 		"hush", "elvish", "nu", "pwsh", "osh":
 	default:
 		return false
@@ -55,7 +56,8 @@ func (c *call) shell() bool {
 		}
 		isText = isText || arg[0] == '-' && strings.Contains(letters, "c")
 		reads = reads || arg[0] == '-' && strings.Contains(letters, "s")
-		if arg[0] == '-' && strings.Contains(letters, "n") && !isText && !strings.Contains(letters, "o") && c.name != "nu" {
+		if arg[0] == '-' && strings.Contains(letters, "n") && !isText && !strings.Contains(letters, "o") &&
+			c.name != "nu" {
 			return true // only checks the syntax
 		}
 		for range strings.Count(letters, "o") + strings.Count(letters, "O") {

@@ -1,6 +1,9 @@
 package sandbox
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // tr applies tr to the input, for sets of characters, ranges and classes.
 func (c *call) tr() string {
@@ -14,12 +17,7 @@ func (c *call) tr() string {
 		return unknown
 	}
 	if p.has("d", "delete") {
-		return strings.Map(func(r rune) rune {
-			if r < 0x80 && strings.IndexByte(from, byte(r)) >= 0 {
-				return -1
-			}
-			return r
-		}, text)
+		return string(slices.DeleteFunc([]byte(text), func(ch byte) bool { return strings.IndexByte(from, ch) >= 0 }))
 	}
 	if len(p.operands) < 2 || marked(text) || marked(p.operands[1]) {
 		return unknown

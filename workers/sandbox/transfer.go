@@ -82,11 +82,13 @@ func (c *call) wget() {
 	p := parse(c.args, takes{
 		short: "oaeiBtOTwQPUlADRIX",
 		long: "output-document output-file append-output directory-prefix execute input-file base tries timeout wait " +
-			"quota user-agent header post-data post-file method body-data level accept reject domains exclude-domains " +
+			"quota user-agent header post-data post-file method body-data level accept reject domains " +
+			"exclude-domains " +
 			"user password save-cookies load-cookies ca-certificate certificate private-key limit-rate use-askpass " +
 			"warc-file hsts-file referer include-directories exclude-directories rejected-log config cut-dirs",
 	}, false)
-	c.all(p.all("o", "output-file", "a", "append-output", "save-cookies", "warc-file", "hsts-file", "rejected-log"), writes)
+	c.all(p.all("o", "output-file", "a", "append-output", "save-cookies", "warc-file", "hsts-file", "rejected-log"),
+		writes)
 	for _, text := range p.all("use-askpass") {
 		c.text(text)
 	}
@@ -121,7 +123,8 @@ func (c *call) rsync() {
 		short: "efBTM@",
 		long: "rsh rsync-path exclude include filter files-from exclude-from include-from backup-dir suffix log-file " +
 			"temp-dir partial-dir link-dest compare-dest copy-dest chmod chown password-file bwlimit timeout port " +
-			"write-batch read-batch only-write-batch out-format info debug max-size min-size block-size modify-window " +
+			"write-batch read-batch only-write-batch out-format info debug max-size min-size block-size " +
+			"modify-window " +
 			"contimeout address sockopts compress-level usermap groupmap log-file-format iconv early-input max-delete",
 	}, false)
 	for _, text := range p.all("e", "rsh", "rsync-path") {

@@ -36,11 +36,14 @@ func (c *call) unlisted() {
 // isOutput reports whether an option's name says that its value is written to.
 func isOutput(name string) bool {
 	switch asciiLower(name) {
-	case "o", "out", "output", "output-file", "outputfile", "output-dir", "output-directory", "outdir", "out-dir", "outfile",
-		"out-file", "outputdir", "output_dir", "output_file", "output-path", "out_dir", "logfile", "log-file", "log_file",
+	case "o", "out", "output", "output-file", "outputfile", "output-dir", "output-directory", "outdir", "out-dir",
+		"outfile",
+		"out-file", "outputdir", "output_dir", "output_file", "output-path", "out_dir", "logfile", "log-file",
+		"log_file",
 		"report-file", "export", "dest", "destination", "dest-dir", "destdir", "dump-file", "save-to", "write-to",
 		"target-dir", "output-folder", "output-document", "coverprofile", "cpuprofile", "memprofile", "blockprofile",
-		"mutexprofile", "trace-file", "junitxml", "junit-xml", "html-report", "installroot", "install-dir", "extract-to",
+		"mutexprofile", "trace-file", "junitxml", "junit-xml", "html-report", "installroot", "install-dir",
+		"extract-to",
 		"download-dir", "basetemp", "pidfile", "pid-file", "write", "outputfilename":
 		return true
 	}
@@ -50,10 +53,12 @@ func isOutput(name string) bool {
 // onlyReads lists commands whose options with such names are no outputs.
 func (c *call) onlyReads() bool {
 	return slices.Contains([]string{
-		"grep", "egrep", "fgrep", "rg", "ag", "ack", "ps", "ls", "stat", "du", "df", "file", "diff", "cmp", "comm", "wc", "less",
-		"more", "head", "tail", "which", "lsof", "netstat", "ss", "findmnt", "lsblk", "blkid", "id", "jq", "yq", "exa", "eza",
-		"pgrep", "pkill", "killall", "readlink", "realpath", "tree", "strings", "nm", "objdump", "gh", "bat",
-	}, c.name) && !(c.name == "less" || c.name == "tree")
+		"grep", "egrep", "fgrep", "rg", "ag", "ack", "ps", "ls", "stat", "du", "df", "file", "diff", "cmp", "comm",
+		"wc",
+		"more", "head", "tail", "which", "lsof", "netstat", "ss", "findmnt", "lsblk", "blkid", "id", "jq", "yq",
+		"exa", "eza",
+		"pgrep", "pkill", "killall", "readlink", "realpath", "strings", "nm", "objdump", "gh", "bat",
+	}, c.name)
 }
 
 // output returns what a command prints, if that is known.
@@ -62,7 +67,8 @@ func (c *call) output() string {
 		return c.printedText
 	}
 	switch c.name {
-	case "mkdir", "rm", "cp", "mv", "ln", "touch", "chmod", "chown", "rmdir", "kill", "mount", "install", "truncate", "setfacl",
+	case "mkdir", "rm", "cp", "mv", "ln", "touch", "chmod", "chown", "rmdir", "kill", "mount", "install", "truncate",
+		"setfacl",
 		"mkfifo", "export", "at", "batch", "chgrp":
 		return ""
 	case "tee":

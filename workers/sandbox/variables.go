@@ -16,13 +16,13 @@ func (j *judge) setting(name, value string) {
 		j.naming++
 		e := newEnv(j.dirs)
 		e.params = nil
-		j.command1(e, value)
+		j.commandOf(e, value)
 		j.naming--
 	}
 }
 
-// command1 judges a text that a program hands to a shell with more arguments.
-func (j *judge) command1(e *env, text string) {
+// commandOf judges a text that a program runs, with more arguments.
+func (j *judge) commandOf(e *env, text string) {
 	j.text(e, strings.TrimPrefix(text, "!"), &input{text: unknown, inherited: true})
 }
 

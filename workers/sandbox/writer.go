@@ -18,10 +18,12 @@ func (c *call) writer() bool {
 	switch c.name {
 	case "rm", "rmdir", "unlink", "trash", "trash-put", "gio", "srm", "rimraf", "del-cli", "shred", "wipe":
 		c.remove()
-	case "touch", "mkdir", "mkfifo", "mknod", "tee", "truncate", "fallocate", "sponge", "mkdirp", "make-dir-cli", "mktemp",
+	case "touch", "mkdir", "mkfifo", "mknod", "tee", "truncate", "fallocate", "sponge", "mkdirp", "make-dir-cli",
+		"mktemp",
 		"tempfile", "split", "csplit":
 		c.create()
-	case "chmod", "chown", "chgrp", "chattr", "setfacl", "setfattr", "setcap", "chcon", "restorecon", "xattr", "chflags":
+	case "chmod", "chown", "chgrp", "chattr", "setfacl", "setfattr", "setcap", "chcon", "restorecon", "xattr",
+		"chflags":
 		c.alter()
 	case "cp", "mv", "gcp", "gmv", "install", "ginstall", "rename", "prename", "file-rename", "mmv", "cpx", "ncp":
 		c.copy()
@@ -29,8 +31,9 @@ func (c *call) writer() bool {
 		c.ln()
 	case "mount":
 		c.mount()
-	case "sort", "uniq", "patch", "crontab", "comm", "iconv", "pv", "sqlite3", "ssh-keygen", "openssl", "gpg", "gpg2", "age":
-		return c.output1()
+	case "sort", "uniq", "patch", "crontab", "comm", "iconv", "pv", "sqlite3", "ssh-keygen", "openssl", "gpg", "gpg2",
+		"age":
+		return c.outputOption()
 	default:
 		return false
 	}
@@ -67,7 +70,10 @@ func (c *call) create() {
 		c.mktemp()
 		return
 	case "split":
-		t = takes{short: "abClnt", long: "suffix-length bytes line-bytes lines number additional-suffix filter separator"}
+		t = takes{
+			short: "abClnt",
+			long:  "suffix-length bytes line-bytes lines number additional-suffix filter separator",
+		}
 	case "csplit":
 		t = takes{short: "fbn", long: "prefix suffix-format digits"}
 	}
@@ -229,14 +235,15 @@ func (c *call) mount() {
 	}, false)
 	if n := len(p.operands); n > 0 && !p.has("l", "V", "h", "help", "version") {
 		c.all(p.operands[n-1:], alters)
-		if n > 1 && (p.has("B", "R", "bind", "rbind") || strings.Contains(strings.Join(p.all("o", "options"), ","), "bind")) {
+		if n > 1 && (p.has("B", "R", "bind", "rbind") || strings.Contains(strings.Join(p.all("o", "options"), ","),
+			"bind")) {
 			c.j.link(c.e, c.name, p.operands[1], p.operands[0], false)
 		}
 	}
 }
 
-// output1 judges commands whose output has an option of its own.
-func (c *call) output1() bool {
+// outputOption judges commands whose output has an option of its own.
+func (c *call) outputOption() bool {
 	switch c.name {
 	case "sort":
 		p := parse(c.args, takes{
@@ -273,7 +280,8 @@ func (c *call) output1() bool {
 		c.sshKeygen()
 	case "openssl":
 		for i, arg := range c.args {
-			if i+1 < len(c.args) && slices.Contains([]string{"-out", "-keyout", "-writerand", "-outdir", "-CAserial"}, arg) {
+			if i+1 < len(c.args) && slices.Contains([]string{"-out", "-keyout", "-writerand", "-outdir", "-CAserial"},
+				arg) {
 				c.all(c.args[i+1:i+2], writes)
 			}
 		}
