@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -129,6 +130,9 @@ func (j *judge) parse(text string) (*syntax.File, error) {
 	}
 	if !j.spendParsed(len(text)) {
 		return nil, errNested
+	}
+	if !utf8.ValidString(text) {
+		text = string([]rune(text)) // the parser does not end at some bytes that are not UTF-8
 	}
 	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(shallow{strings.NewReader(text)}, "")
 }
