@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -42,11 +43,7 @@ func (c *call) findTree() {
 	for _, start := range starts {
 		found = append(found, start+"/"+string([]byte{markAny}))
 	}
-	narrow := slices.ContainsFunc(expression, func(arg string) bool {
-		return slices.Contains([]string{
-			"-name", "-iname", "-path", "-ipath", "-wholename", "-mindepth", "-regex", "-iregex", "-type", "-xtype",
-		}, arg)
-	})
+	narrow := leavesOutStart(starts, expression)
 	for i := 0; i < len(expression); i++ {
 		switch arg := expression[i]; arg {
 		case "-delete":
@@ -72,6 +69,27 @@ func (c *call) findTree() {
 			i = end
 		}
 	}
+}
+
+// leavesOutStart reports whether find acts only on what is below its starting points.
+func leavesOutStart(starts, expression []string) bool {
+	for i, arg := range expression[:max(0, len(expression)-1)] {
+		switch next := expression[i+1]; arg {
+		case "-mindepth":
+			return next != "0"
+		case "-type", "-xtype":
+			if !strings.Contains(next, "d") {
+				return true
+			}
+		case "-path", "-ipath", "-wholename", "-regex", "-iregex":
+			return true
+		case "-name", "-iname":
+			if !slices.ContainsFunc(starts, func(start string) bool { return matches(active(next), path.Base(start)) }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // runFound judges the command that find runs for what it finds.

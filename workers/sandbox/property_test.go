@@ -135,6 +135,7 @@ func hostile() []string {
 		"eval " + strings.Repeat("eval ", 20_000) + "ls", "cat " + strings.Repeat("<<E ",
 			5_000) + "\n" + strings.Repeat("E\n", 5_000),
 		"echo a{" + strings.Repeat("{a,", 10_000), "trap 'trap \"$x\" EXIT' EXIT", "\x00", "\xff\xfe", "echo ho" + strings.Repeat("\xae", 3000),
+		strings.Repeat("\xfd", 3000), "echo " + strings.Repeat("\uFFFD", 3000),
 		"echo " + strings.Repeat("é", 3000), "echo x" + strings.Repeat("€", 3000), "eval $'" + strings.Repeat("\\xae", 2000) + "'",
 		"echo $'\\xff\\u0000\\U7fffffff'",
 		"sed '" + strings.Repeat("{", 100_000) + "'", "python3 -c '" + strings.Repeat("\"a\"+",

@@ -131,8 +131,13 @@ func (j *judge) parse(text string) (*syntax.File, error) {
 	if !j.spendParsed(len(text)) {
 		return nil, errNested
 	}
-	if !utf8.ValidString(text) {
-		text = string([]rune(text)) // the parser does not end at some bytes that are not UTF-8
+	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(shallow{strings.NewReader(parsable(text))}, "")
+}
+
+// parsable replaces what is not UTF-8, and U+FFFD itself: a kilobyte of them makes the parser run for ever.
+func parsable(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsRune(text, utf8.RuneError) {
+		return text
 	}
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(shallow{strings.NewReader(text)}, "")
+	return strings.ReplaceAll(string([]rune(text)), string(utf8.RuneError), "\u25A1")
 }

@@ -272,7 +272,11 @@ func (j *judge) substitution(e *env, part *syntax.CmdSubst) string {
 
 // process judges a process substitution, and returns the path that stands for it.
 func (j *judge) process(e *env, part *syntax.ProcSubst) string {
-	out := j.statements(e.clone(), part.Stmts, &input{text: unknown, inherited: true})
+	in := &input{text: unknown, inherited: true}
+	if part.Op == syntax.CmdOut {
+		in = &input{text: unknown, piped: true}
+	}
+	out := j.statements(e.clone(), part.Stmts, in)
 	j.descriptors++
 	name := "/dev/fd/" + itoa(62+j.descriptors)
 	if part.Op == syntax.CmdIn {

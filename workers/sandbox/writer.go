@@ -205,7 +205,11 @@ func (c *call) copy() {
 			c.j.link(c.e, c.name, to, source, p.has("s", "symbolic-link"))
 		}
 	default:
-		c.j.change(c.e, c.name, to, writes)
+		how := writes
+		if strings.HasSuffix(c.name, "mv") && strings.HasPrefix(to, "/dev/") {
+			how = moves // replaces it, even if it is a sink
+		}
+		c.j.change(c.e, c.name, to, how)
 		for _, source := range sources {
 			if text, known := c.j.contentOf(c.e, source); known {
 				c.j.remember(c.e, to, text)
