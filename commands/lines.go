@@ -30,6 +30,7 @@ var lines = map[string][]string{
 	"project:use":       {"project:get"},
 	"restore":           nil,
 	"salvage":           nil,
+	"sandbox:check":     nil,
 	"serve":             nil,
 	"session:exec":      {"session:spawn"},
 	"session:heartbeat": {"session:register"}, // which every session has until it ends

@@ -12,7 +12,7 @@ var helpGroups = []struct {
 		"status", "template", "token", "webhook",
 	}},
 	{"agents", "For agents:", []string{
-		"whoami", "commands", "report", "track-file", "worker", "orchestrator", "manifest", "mcp",
+		"whoami", "commands", "report", "track-file", "worker", "orchestrator", "manifest", "sandbox", "mcp",
 	}},
 	{"log", "The log:", []string{"audit", "backup", "restore", "import", "salvage"}},
 	{"server", "The server:", []string{

@@ -224,6 +224,7 @@ func nouns() []Noun {
 		{"webhook", newWebhook},
 		{"status", newStatus},
 		{"manifest", newManifest},
+		{"sandbox", newSandbox},
 		{"template", newTemplate},
 		{"worker", newWorker},
 		{"orchestrator", newOrchestrator},
