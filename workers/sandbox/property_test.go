@@ -43,8 +43,10 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 func TestBlockedLinesAreBlockedInside(t *testing.T) {
 	lines := 0
 	check := func(line string) {
-		if sandbox.Judge(dirs, line).Allowed || strings.Contains(line, "<<") || strings.Contains(line, "esac") &&
-			len(line) < 14 {
+		v := sandbox.Judge(dirs, line)
+		// in a shell of its own, or a function, a line has no parameters, and what is unknown of them is known
+		parameters := v.Rule == sandbox.RuleUnknown && strings.ContainsAny(line, "@#1")
+		if v.Allowed || parameters || strings.Contains(line, "<<") || strings.Contains(line, "esac") && len(line) < 14 {
 			return
 		}
 		lines++
