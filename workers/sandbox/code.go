@@ -289,7 +289,8 @@ func (c *call) calls(code string, found []literalText) {
 		}
 		if mode := strings.TrimSpace(l.text); mode == ">" || mode == ">>" || mode == "+<" {
 			c.codeChanges(next, writes)
-		} else if file, ok := strings.CutPrefix(mode, ">"); ok && (name == "open" || name == "" && strings.Contains(code, "open")) {
+		} else if file, ok := strings.CutPrefix(mode, ">"); ok && (name == "open" || name == "") &&
+			strings.Contains(code, "open") {
 			c.codeChanges(strings.TrimLeft(file, "> "), writes)
 		}
 		if c.j.verdict != nil {
