@@ -16,6 +16,9 @@ func (c *call) archive() bool {
 		p := parse(c.args, takes{short: "bitxnOP", long: "unzip-command temp-path out output-file password"}, false)
 		c.all(p.operands[:min(1, len(p.operands))], writes)
 		c.all(p.all("b", "O", "out", "output-file"), writes)
+		if p.has("m", "move") && len(p.operands) > 1 {
+			c.all(p.operands[1:], deletes)
+		}
 		for _, text := range p.all("TT", "unzip-command") {
 			c.text(text)
 		}

@@ -162,6 +162,13 @@ func (c *call) texts(code string, found []literalText) (texts []string) {
 		if turns {
 			texts = append(texts, reversed(l.text))
 		}
+		if i+1 < len(found) {
+			for _, slot := range []string{"%s", "{}", "{0}"} {
+				if strings.Contains(l.text, slot) {
+					texts = append(texts, strings.ReplaceAll(l.text, slot, found[i+1].text))
+				}
+			}
+		}
 		joined, list, end := l.text, l.text, l.to
 		for _, next := range found[i+1:] {
 			between := strings.TrimSpace(code[min(end, next.from):next.from])
@@ -282,7 +289,8 @@ func (c *call) calls(code string, found []literalText) {
 		}
 		if mode := strings.TrimSpace(l.text); mode == ">" || mode == ">>" || mode == "+<" {
 			c.codeChanges(next, writes)
-		} else if file, ok := strings.CutPrefix(mode, ">"); ok && (name == "open") && c.name != "node" {
+		} else if file, ok := strings.CutPrefix(mode, ">"); ok && (name == "open" || name == "") &&
+			strings.Contains(code, "open") {
 			c.codeChanges(strings.TrimLeft(file, "> "), writes)
 		}
 		if c.j.verdict != nil {

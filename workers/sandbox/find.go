@@ -84,7 +84,8 @@ func leavesOutStart(starts, expression []string) bool {
 		case "-path", "-ipath", "-wholename", "-regex", "-iregex":
 			return true
 		case "-name", "-iname":
-			if !slices.ContainsFunc(starts, func(start string) bool { return matches(active(next), path.Base(start)) }) {
+			pattern := active(next)
+			if !slices.ContainsFunc(starts, func(s string) bool { return matches(pattern, path.Base(s)) }) {
 				return true
 			}
 		}

@@ -356,7 +356,7 @@ func (j *judge) prompt(e *env, text string) {
 	if vague(text) || !strings.ContainsAny(text, "$`") {
 		return
 	}
-	word, err := syntax.NewParser().Document(shallow{strings.NewReader(parsable(plain(text)))})
+	word, err := syntax.NewParser().Document(shallow{strings.NewReader(plain(text))})
 	if err != nil {
 		j.blocks(RuleUnknown, "The text of a prompt cannot be evaluated. Leave it out.")
 		return

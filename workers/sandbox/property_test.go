@@ -43,8 +43,10 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 func TestBlockedLinesAreBlockedInside(t *testing.T) {
 	lines := 0
 	check := func(line string) {
-		if sandbox.Judge(dirs, line).Allowed || strings.Contains(line, "<<") || strings.Contains(line, "esac") &&
-			len(line) < 14 {
+		v := sandbox.Judge(dirs, line)
+		// in a shell of its own, or a function, a line has no parameters, and what is unknown of them is known
+		parameters := v.Rule == sandbox.RuleUnknown && strings.ContainsAny(line, "@#1")
+		if v.Allowed || parameters || strings.Contains(line, "<<") || strings.Contains(line, "esac") && len(line) < 14 {
 			return
 		}
 		lines++
@@ -134,9 +136,11 @@ func hostile() []string {
 		"case x in " + strings.Repeat("x) D=$D$D/a;; ", 3_000) + "esac", strings.Repeat("sudo ", 20_000) + "ls",
 		"eval " + strings.Repeat("eval ", 20_000) + "ls", "cat " + strings.Repeat("<<E ",
 			5_000) + "\n" + strings.Repeat("E\n", 5_000),
-		"echo a{" + strings.Repeat("{a,", 10_000), "trap 'trap \"$x\" EXIT' EXIT", "\x00", "\xff\xfe", "echo ho" + strings.Repeat("\xae", 3000),
+		"echo a{" + strings.Repeat("{a,", 10_000), "trap 'trap \"$x\" EXIT' EXIT", "\x00", "\xff\xfe",
+		"echo ho" + strings.Repeat("\xae", 3000),
 		strings.Repeat("\xfd", 3000), "echo " + strings.Repeat("\uFFFD", 3000),
-		"echo " + strings.Repeat("é", 3000), "echo x" + strings.Repeat("€", 3000), "eval $'" + strings.Repeat("\\xae", 2000) + "'",
+		"echo " + strings.Repeat("é", 3000), "echo x" + strings.Repeat("€", 3000),
+		"eval $'" + strings.Repeat("\\xae", 2000) + "'",
 		"echo $'\\xff\\u0000\\U7fffffff'",
 		"sed '" + strings.Repeat("{", 100_000) + "'", "python3 -c '" + strings.Repeat("\"a\"+",
 			50_000) + "\"b\"; system'",
@@ -198,7 +202,7 @@ func FuzzJudge(f *testing.F) {
 		if verdict.Allowed == (verdict.Reason != "") {
 			t.Fatalf("%q: %+v", line, verdict)
 		}
-		if !verdict.Allowed && !strings.Contains(line, "__") && len(line) < 2000 {
+		if !verdict.Allowed && verdict.Rule != sandbox.RuleSyntax && !strings.Contains(line, "__") && len(line) < 2000 {
 			// a subshell hides nothing
 			if inside := sandbox.Judge(dirs, "(\n"+line+"\n)"); inside.Allowed && !strings.ContainsAny(line, "#\\<") {
 				t.Fatalf("%q is blocked, but not in a subshell", line)

@@ -71,7 +71,10 @@ type judge struct {
 func Judge(dirs Dirs, line string) Verdict {
 	dirs = dirs.whole()
 	j := &judge{dirs: dirs, pending: map[string]*Verdict{}, texts: map[string]string{}}
-	j.text(newEnv(dirs), withoutMarks(line, "\uFFFD"), &input{text: unknown, inherited: true})
+	if !utf8.ValidString(line) {
+		j.blocks(RuleSyntax, "The command line is not UTF-8. Write it in UTF-8.") // its bytes could be marks
+	}
+	j.text(newEnv(dirs), line, &input{text: unknown, inherited: true})
 	if j.verdict == nil {
 		for _, verdict := range j.pending {
 			j.verdict = verdict
@@ -131,13 +134,5 @@ func (j *judge) parse(text string) (*syntax.File, error) {
 	if !j.spendParsed(len(text)) {
 		return nil, errNested
 	}
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(shallow{strings.NewReader(parsable(text))}, "")
-}
-
-// parsable replaces what is not UTF-8, and U+FFFD itself: a kilobyte of them makes the parser run for ever.
-func parsable(text string) string {
-	if utf8.ValidString(text) && !strings.ContainsRune(text, utf8.RuneError) {
-		return text
-	}
-	return strings.ReplaceAll(string([]rune(text)), string(utf8.RuneError), "\u25A1")
+	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(shallow{strings.NewReader(text)}, "")
 }

@@ -70,6 +70,16 @@ func (c *call) curl() {
 			c.all([]string{file}, writes)
 		}
 	}
+	for _, file := range p.all("K", "config") {
+		if text, ok := c.fed(file); ok {
+			for line := range strings.Lines(text) {
+				name, value, _ := strings.Cut(strings.TrimLeft(strings.TrimSpace(line), "-"), "=")
+				if name = strings.TrimSpace(name); name == "output" || name == "o" || vague(line) {
+					c.all([]string{strings.Trim(strings.TrimSpace(value), `"`)}, writes)
+				}
+			}
+		}
+	}
 	for _, format := range p.all("w", "write-out") {
 		if _, file, ok := strings.Cut(format, "%output{"); ok {
 			file, _, _ = strings.Cut(file, "}")

@@ -12,6 +12,9 @@ func (j *judge) setting(name, value string) {
 		j.blocks(RuleMaestro, "%s belongs to Maestro and may not be set or unset. Leave it as it is.", shown(name))
 		return
 	}
+	if text, ok := j.texts[value]; ok && (name == "BASH_ENV" || name == "ENV") {
+		j.commandOf(newEnv(j.dirs), text)
+	}
 	if namesCommand(name) && value != "" && j.verdict == nil && j.naming == 0 {
 		j.naming++
 		e := newEnv(j.dirs)
