@@ -12,6 +12,7 @@ import (
 // freeText are the placeholders of values that name no existing object.
 var freeText = []string{
 	`"<answer>"…`, `"<name>"`, `"<reason>"`, `"<text>"`, `"<text>"…`, `"<words>"`, "", "agentId", "answer",
+	"command-line",
 	"description", "duration", "duration|time", "int", "json", "mailId", "message", "name", "number", "question",
 	"reason", "sequence", "sequence:hash", "sequence|time", "skills", "string", "summary", "text", "title",
 	"types", "aggregate",

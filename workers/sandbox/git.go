@@ -40,6 +40,11 @@ func (c *call) git() bool {
 			trees = append(trees, value)
 		}
 	}
+	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE"} {
+		if value, ok := e.value(name); ok && value != "" {
+			trees = append(trees, value)
+		}
+	}
 	if len(args) == 0 {
 		return true
 	}

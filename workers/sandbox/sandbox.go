@@ -49,6 +49,7 @@ type Verdict struct {
 // judge is one judgement.
 type judge struct {
 	dirs                Dirs
+	parser              *syntax.Parser
 	steps, depth, bytes int
 	verdict             *Verdict
 	// pending are functions that cannot be judged without their arguments, until they are called.
@@ -134,5 +135,8 @@ func (j *judge) parse(text string) (*syntax.File, error) {
 	if !j.spendParsed(len(text)) {
 		return nil, errNested
 	}
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(shallow{strings.NewReader(text)}, "")
+	if j.parser == nil {
+		j.parser = syntax.NewParser(syntax.Variant(syntax.LangBash))
+	}
+	return j.parser.Parse(shallow{strings.NewReader(text)}, "")
 }

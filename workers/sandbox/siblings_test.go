@@ -45,3 +45,34 @@ func TestSiblings(t *testing.T) {
 		}
 	}
 }
+
+// The rule and the reason say what is wrong with a line, for an agent to do something else.
+func TestReasons(t *testing.T) {
+	for _, x := range []struct {
+		line string
+		rule sandbox.Rule
+		says string
+	}{
+		{"echo 'x", sandbox.RuleSyntax, "Correct the syntax"},
+		{"echo \xff", sandbox.RuleSyntax, "UTF-8"},
+		{"mkfs.ext4 a", sandbox.RuleFormat, "mkfs.ext4 formats"},
+		{"dd if=a", sandbox.RuleRawDisk, "dd with if="},
+		{"echo > /dev/sda", sandbox.RuleRawDisk, "the device /dev/sda"},
+		{"sudo reboot", sandbox.RulePower, "reboot stops"},
+		{"rm -rf ../x", sandbox.RuleOutside, "rm deletes /home/agent/github/x, which is outside"},
+		{"rm -rf /tmp", sandbox.RuleTmp, "/tmp itself"},
+		{"ln -s /etc x", sandbox.RuleLink, "a link to /etc"},
+		{"cat ~/.maestro/x", sandbox.RuleMaestro, "belongs to Maestro"},
+		{"unset MAESTRO_TOKEN", sandbox.RuleMaestro, "MAESTRO_TOKEN"},
+		{"$X", sandbox.RuleUnknown, "name of a command"},
+		{"bash -c \"$X\"", sandbox.RuleUnknown, "text that cannot be evaluated"},
+		{"rm -rf \"$X\"", sandbox.RuleUnknown, "a path that cannot be evaluated"},
+		{strings.Repeat("(", 200) + "ls" + strings.Repeat(")", 200), sandbox.RuleUnknown, "nests too deeply"},
+		{"crontab -r", sandbox.RuleDeferred, "schedule"},
+	} {
+		v := sandbox.Judge(dirs, x.line)
+		if v.Rule != x.rule || !strings.Contains(v.Reason, x.says) {
+			t.Errorf("%.40q: expected %s and %q, got %+v", x.line, x.rule, x.says, v)
+		}
+	}
+}
