@@ -20,7 +20,7 @@ maestro manifest show --session sess_4n8q2`,
 	"queue":        "maestro queue create nightly\nmaestro queue push task_7k1y4 --queue nightly\nmaestro queue status",
 	"report": `maestro report progress "Wrote the tests" --task task_7k1y4
 maestro report complete "Sign-in works; tests added" --task task_7k1y4`,
-	"sandbox": `maestro sandbox check --workspace ~/ws/s1 --target ~/src/shop 'rm -rf dist'`,
+	"sandbox": `maestro sandbox check --workspace ~/ws/s1 --target ~/src/shop reboot`,
 	"session": `maestro session spawn --task-ids task_7k1y4 -q
 maestro session exec sess_4n8q2 -- ./claude-worker.sh
 maestro session list --active`,
@@ -77,7 +77,7 @@ maestro manifest migrate old.json --write`,
 	"manifest schema":    "maestro manifest schema",
 	"manifest show":      "maestro manifest show --session sess_4n8q2",
 	"manifest validate":  "maestro manifest validate manifest.json",
-	"sandbox check":      `maestro sandbox check --workspace ~/ws/s1 --target ~/src/shop 'rm -rf dist'`,
+	"sandbox check":      `maestro sandbox check --workspace ~/ws/s1 --target ~/src/shop reboot`,
 	"orchestrator init":  "maestro orchestrator init",
 	"plan apply":         "maestro plan apply plan.yaml --dry-run\nmaestro plan apply plan.yaml",
 	"plan export":        "maestro plan export --project proj_9x2",

@@ -48,7 +48,7 @@ one {"id","verdict","reason"} object is printed at once. The exit code is then
 	flags.StringVar(&c.dirs.Cwd, "cwd", "", "where the line runs; else the target")
 	flags.StringVar(&c.dirs.Home, "home", "", "the agent's home directory; else HOME")
 	flags.BoolVar(&c.batch, "batch", false, "judge the lines that stdin has")
-	for _, name := range []string{"workspace", "target", "cwd", "home"} {
+	for _, name := range []string{"workspace", "target", "cwd"} {
 		ValueName(cmd, name, "<dir>")
 	}
 	return cmd
