@@ -95,7 +95,7 @@ golden: ## write the golden files anew; look at the difference before you commit
 	$(GO) test ./events ./commands ./projections ./workers/manifest ./workers/prompt -update
 
 .PHONY: fuzz
-fuzz: ## fuzz the decoders, a minute each
+fuzz: ## fuzz the decoders, a minute each, and the sandbox, ten
 	$(GO) test ./events -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime 1m
 	$(GO) test ./events -run '^$$' -fuzz '^FuzzAppendString$$' -fuzztime 1m
 	$(GO) test ./projections -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime 1m
@@ -104,6 +104,7 @@ fuzz: ## fuzz the decoders, a minute each
 	$(GO) test ./workers/manifest -run '^$$' -fuzz '^FuzzSyntax$$' -fuzztime 1m
 	$(GO) test ./workers/prompt -run '^$$' -fuzz '^FuzzOutline$$' -fuzztime 1m
 	$(GO) test ./workers/outbox -run '^$$' -fuzz '^FuzzNames$$' -fuzztime 1m
+	$(GO) test ./workers/sandbox -run '^$$' -fuzz '^FuzzJudge$$' -fuzztime 10m
 
 .PHONY: sim
 sim: ## a short simulation: the real Handler on a log that fails in every way; SEEDS=300
