@@ -379,20 +379,9 @@ func (c viewChange) value(field string, value json.RawMessage, names map[string]
 	return idNamed(safetext.Clip(text, longest), names[text])
 }
 
-// viewTypes are the types of the views, by kind.
-var viewTypes = map[projections.Kind]reflect.Type{
-	projections.KindProject:   reflect.TypeFor[wire.Project](),
-	projections.KindTask:      reflect.TypeFor[wire.Task](),
-	projections.KindSession:   reflect.TypeFor[wire.Session](),
-	projections.KindQueue:     reflect.TypeFor[wire.Queue](),
-	projections.KindQueueItem: reflect.TypeFor[wire.Item](),
-	projections.KindInput:     reflect.TypeFor[wire.Input](),
-	projections.KindTemplate:  reflect.TypeFor[wire.Template](),
-}
-
 // isTime reports whether a field of a view, such as startedAt or result.at, is a time.
 func isTime(kind projections.Kind, field string) bool {
-	of := viewTypes[kind]
+	of := wire.ViewType(kind)
 	for name := range strings.SplitSeq(field, ".") {
 		if of == nil || of.Kind() != reflect.Struct {
 			return false

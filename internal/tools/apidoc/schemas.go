@@ -240,29 +240,15 @@ func (s *schemas) event(entry events.Entry) *huma.Schema {
 	return ref(name)
 }
 
-// live are the types of the live views, by kind.
-var live = map[projections.Kind]reflect.Type{
-	projections.KindProject:         reflect.TypeFor[wire.Project](),
-	projections.KindTask:            reflect.TypeFor[wire.Task](),
-	projections.KindSession:         reflect.TypeFor[wire.Session](),
-	projections.KindQueue:           reflect.TypeFor[wire.Queue](),
-	projections.KindQueueItem:       reflect.TypeFor[wire.Item](),
-	projections.KindInput:           reflect.TypeFor[wire.Input](),
-	projections.KindToken:           reflect.TypeFor[wire.NamedToken](),
-	projections.KindTemplate:        reflect.TypeFor[wire.Template](),
-	projections.KindWebhook:         reflect.TypeFor[wire.NamedWebhook](),
-	projections.KindSessionTimeline: reflect.TypeFor[wire.Entry](),
-	projections.KindTaskTimeline:    reflect.TypeFor[wire.Entry](),
-}
-
 // addLiveView adds a schema for each kind of view, so that the kind says what the value is.
 func (s *schemas) addLiveView() {
 	t := reflect.TypeFor[wire.LiveView]()
 	s.of(t)
 	all := &huma.Schema{Description: s.sources.about(t)}
 	for _, kind := range projections.Kinds() {
-		if live[kind] == nil {
-			panic("apidoc: say in schemas.go of which type the live views of the kind " + string(kind) + " are")
+		view := wire.ViewType(kind)
+		if view == nil {
+			panic("apidoc: say in service/wire/viewtype.go of which type the views of the kind " + string(kind) + " are")
 		}
 		name := "Live" + camel(string(kind), true)
 		s.Map()[name] = &huma.Schema{
@@ -270,7 +256,7 @@ func (s *schemas) addLiveView() {
 			Properties: map[string]*huma.Schema{
 				"kind":  {Type: huma.TypeString, Enum: []any{string(kind)}},
 				"id":    text(),
-				"value": orNull(s.of(live[kind])),
+				"value": orNull(s.of(view)),
 			},
 			Required: []string{"kind", "id", "value"},
 		}
