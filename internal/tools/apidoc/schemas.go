@@ -248,7 +248,7 @@ func (s *schemas) addLiveView() {
 	for _, kind := range projections.Kinds() {
 		view := wire.ViewType(kind)
 		if view == nil {
-			panic("apidoc: say in service/wire/viewtype.go of which type the views of the kind " + string(kind) + " are")
+			panic("apidoc: say in service/wire/viewtype.go of which type the views of kind " + string(kind) + " are")
 		}
 		name := "Live" + camel(string(kind), true)
 		s.Map()[name] = &huma.Schema{
