@@ -164,6 +164,8 @@ type Options struct {
 	IfFinished bool
 	// IfNew asks a question only if the session does not wait for the answer to the same one: Answer.Asked names it.
 	IfNew bool
+	// Keep asks an agent's supervisor to keep the command if the server cannot take it now: then Answer.Kept says so.
+	Keep bool
 	// Wait is how long queue:start waits for an item; the server bounds it.
 	Wait time.Duration
 }
@@ -233,11 +235,20 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 	if !o.OccurredAt.IsZero() {
 		req.Header.Set(wire.HeaderOccurredAt, o.OccurredAt.UTC().Format(time.RFC3339Nano))
 	}
+	if o.Keep {
+		req.Header.Set(wire.HeaderKeep, "true")
+	}
 	resp, answer, err := c.answer(req)
 	if err != nil {
 		return Answer{}, err
 	}
 	var said Answer
+	if o.Keep && resp.StatusCode == http.StatusAccepted {
+		if err := json.Unmarshal(answer, &said.Kept); err != nil {
+			return Answer{}, notOurs(resp, err)
+		}
+		return said, nil
+	}
 	if err := json.Unmarshal(answer, &said); err != nil {
 		return Answer{}, notOurs(resp, err)
 	}
@@ -350,7 +361,7 @@ func (c *Client) stream(ctx context.Context, path string, query url.Values) (io.
 	}
 	if resp.StatusCode >= 300 {
 		defer func() { _ = resp.Body.Close() }()
-		return nil, errorOf(resp)
+		return nil, c.failed(resp)
 	}
 	return resp.Body, nil
 }

@@ -132,7 +132,7 @@ func (c *Client) answer(req *http.Request) (*http.Response, []byte, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode >= 300 {
-		return nil, nil, errorOf(resp)
+		return nil, nil, c.failed(resp)
 	}
 	body, err := readAll(resp)
 	if err != nil {
@@ -142,6 +142,15 @@ func (c *Client) answer(req *http.Request) (*http.Response, []byte, error) {
 		return nil, nil, &ConnectionError{URL: c.Base(), Err: err}
 	}
 	return resp, body, nil
+}
+
+// failed returns the error of a negative answer. A supervisor that does not reach the server says so in its place.
+func (c *Client) failed(resp *http.Response) error {
+	said := errorOf(resp)
+	if said.Code == wire.CodeNoServer {
+		return &ConnectionError{URL: "the server", Err: errors.New(said.Why)}
+	}
+	return said
 }
 
 func readAll(resp *http.Response) ([]byte, error) {

@@ -35,6 +35,9 @@ func (a *Run) Connect(ctx context.Context) (*client.Client, error) {
 
 // connect is Connect for a new client, with more options.
 func (a *Run) connect(ctx context.Context, options ...client.Option) (*client.Client, error) {
+	if a.throughSocket() {
+		return a.connectThroughSocket(options...)
+	}
 	address, token, err := a.find(ctx)
 	if err != nil {
 		return nil, a.withWaiting(err)
@@ -313,7 +316,8 @@ func (a *Run) sendWith(ctx context.Context, id string, body any, o client.Option
 
 // isSession reports whether this process belongs to a session.
 func (a *Run) isSession() bool {
-	return a.Getenv(wire.EnvSessionID) != "" || strings.HasPrefix(a.Getenv(wire.EnvToken), wire.SessionTokenPrefix)
+	return a.throughSocket() || a.Getenv(wire.EnvSessionID) != "" ||
+		strings.HasPrefix(a.Getenv(wire.EnvToken), wire.SessionTokenPrefix)
 }
 
 // errNoProject is the error for a server without projects.

@@ -44,12 +44,18 @@ func tellOrKeep(
 		_, err := a.sendWith(ctx, id, body, o)
 		return err
 	}
+	o.Keep = a.throughSocket() && len(a.unknown) == 0
 	answer, err := sendBehind(ctx, a, id, body, o)
-	if err == nil {
+	switch {
+	case err == nil && answer.Kept != nil:
+		a.sayKept(id, *answer.Kept)
+		return nil
+	case err == nil:
 		wrote(answer)
 		return nil
-	}
-	if !a.isSession() || !notNow(err) {
+	case a.throughSocket() && notNow(err):
+		return cmp.Or(unknownTask(a, err), err)
+	case a.throughSocket() || !a.isSession() || !notNow(err):
 		return err
 	}
 	if err := guardHere(a, id); err != nil {
@@ -75,10 +81,19 @@ func tellOrKeep(
 	if failed != nil {
 		return notKept(err, failed)
 	}
-	a.Result(kept{true, waiting, o.Key}, func() {
-		a.Print("%s kept, %d waiting: %s. It is sent with your next command, in order\n", id, waiting, whyNotNow(err))
-	})
+	a.sayKept(id, wire.Kept{Waiting: waiting, Key: o.Key, Why: whyNotNow(err)})
 	return nil
+}
+
+// sayKept says that a command waits.
+func (a *Run) sayKept(id string, waits wire.Kept) {
+	a.Result(kept{true, waits.Waiting, waits.Key}, func() {
+		when := "with your next command"
+		if a.throughSocket() {
+			when = "once the server answers"
+		}
+		a.Print("%s kept, %d waiting: %s. It is sent %s, in order\n", id, waits.Waiting, waits.Why, when)
+	})
 }
 
 // whyNotNow describes the obstacle, without the number of waiting commands.
@@ -120,10 +135,7 @@ func notNow(err error) bool {
 }
 
 // unreached reports whether there was no answer at all.
-func unreached(err error) bool {
-	var connection *client.ConnectionError
-	return errors.As(err, &connection) || errors.Is(err, context.DeadlineExceeded)
-}
+func unreached(err error) bool { return client.Unreached(err) }
 
 // backlogError says that earlier kept commands are not delivered yet, so that this one is kept after them.
 type backlogError struct{ err error }
@@ -299,7 +311,7 @@ func waitingCommands(a *Run) (box *outbox.Outbox, n int, done func()) {
 // cannot be reached; when the server answers but cannot accept them now, it notes that in a.backlog and lets reads
 // continue.
 func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
-	if a.delivered || a.dryRun || !a.isSession() {
+	if a.delivered || a.dryRun || !a.isSession() || a.throughSocket() {
 		return nil
 	}
 	a.delivered = true
@@ -425,7 +437,7 @@ func stillWaiting(n int) string {
 
 // withWaiting adds to a connection error that the command was not sent, and how many earlier ones wait.
 func (a *Run) withWaiting(err error) error {
-	if !a.isSession() || !unreached(err) {
+	if !a.isSession() || a.throughSocket() || !unreached(err) {
 		return err
 	}
 	_, n, done := waitingCommands(a)

@@ -64,6 +64,8 @@ type Done struct {
 	Start *Start `json:"start,omitempty"`
 	// Revoked lists what a revoked token leaves behind; nil for any other command, and for a dry run.
 	Revoked *Revoked `json:"revoked,omitempty"`
+	// Kept says that a supervisor keeps the command; nil if the server answered.
+	Kept *Kept `json:"-"`
 	// Retried says that an earlier attempt with the same key created the event. HTTP sends it as [HeaderRetried].
 	Retried bool `json:"-"`
 }

@@ -1,0 +1,172 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"maestro/commands"
+	"maestro/service/wire"
+)
+
+const (
+	// mailWait is how long one call waits for mail.
+	mailWait = 25 * time.Second
+	// readAgain is when the mail is looked at again while some of it is unread.
+	readAgain = 3 * time.Second
+)
+
+// mailbox has the session's unread mail, which the agent gets with its next tool call.
+type mailbox struct {
+	calls   *calls
+	session string
+	logger  *slog.Logger
+	// came is called when there is mail, ended when the session may have ended.
+	ended func()
+
+	mu     sync.Mutex
+	unread []wire.Mail
+	// shown are the ids that were given to the agent; the server is told until it knows.
+	shown map[string]bool
+	// changed is closed when mail comes.
+	changed chan struct{}
+}
+
+func newMailbox(c *calls, session string, logger *slog.Logger, ended func()) *mailbox {
+	return &mailbox{
+		calls:   c,
+		session: session,
+		logger:  logger,
+		ended:   ended,
+		shown:   map[string]bool{},
+		changed: make(chan struct{}),
+	}
+}
+
+// run follows the mail until ctx ends.
+func (m *mailbox) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		began := time.Now()
+		var box wire.Mailbox
+		err := m.calls.until(ctx, func(ctx context.Context) (err error) {
+			box, err = m.calls.session.AwaitMail(ctx, m.session, mailWait)
+			return err
+		})
+		wait := time.Duration(0)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			m.ended()
+			wait = longWait
+		case len(box.Mail) == 0 && time.Since(began) < mailWait/2:
+			m.ended()
+			wait = time.Second
+		case len(box.Mail) > 0:
+			m.came(box.Mail)
+			wait = readAgain
+		}
+		if wait > 0 {
+			select {
+			case <-m.calls.after(wait):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// came replaces the unread mail.
+func (m *mailbox) came(mail []wire.Mail) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unread = m.unread[:0]
+	for _, one := range mail {
+		if !m.shown[one.ID] {
+			m.unread = append(m.unread, one)
+		}
+	}
+	if len(m.unread) > 0 {
+		close(m.changed)
+		m.changed = make(chan struct{})
+	}
+}
+
+// waits returns a channel that is closed when mail comes.
+func (m *mailbox) waits() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.changed
+}
+
+// peek returns the answer to a question of the run's own, if it is there.
+func (m *mailbox) answer(input string) (wire.Mail, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, one := range m.unread {
+		if one.ID == input {
+			return one, true
+		}
+	}
+	return wire.Mail{}, false
+}
+
+// take returns the unread mail as a text for the agent, "" if there is none, and what to call once the agent has it.
+func (m *mailbox) take() (text string, given func(ctx context.Context)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.unread) == 0 {
+		return "", func(context.Context) {}
+	}
+	mail := append([]wire.Mail(nil), m.unread...)
+	m.unread = m.unread[:0]
+	for _, one := range mail {
+		m.shown[one.ID] = true
+	}
+	return Letters(mail), func(ctx context.Context) {
+		for _, one := range mail {
+			m.confirm(ctx, one.ID)
+		}
+	}
+}
+
+// confirm tells the server that the agent has a piece of mail.
+func (m *mailbox) confirm(ctx context.Context, id string) {
+	m.mu.Lock()
+	m.shown[id] = true
+	m.mu.Unlock()
+	_, err := m.calls.do(ctx, m.calls.session, "input:received", &commands.ReceiveInput{InputID: id}, "received/"+id)
+	if err != nil && ctx.Err() == nil {
+		m.logger.Warn("the server does not take that mail was read", "mail", id, "why", err)
+	}
+}
+
+// Letters writes mail as a text for an agent.
+func Letters(mail []wire.Mail) string {
+	var text strings.Builder
+	text.WriteString("You have mail from Maestro:\n")
+	for _, one := range mail {
+		from := strings.TrimPrefix(one.From, "/")
+		if one.FromName != "" {
+			from = one.FromName
+		}
+		switch {
+		case one.Kind == wire.MailAnswer:
+			fmt.Fprintf(&text, "- Answer to your question %q: %s\n", one.Question, one.Text)
+		case one.Kind == wire.MailMessage:
+			fmt.Fprintf(&text, "- Message from %s: %s\n", from, one.Text)
+		default:
+			fmt.Fprintf(&text, "- Task %s (%s) was %s by %s", one.About, one.AboutTitle, one.Kind, from)
+			if one.Text != "" {
+				text.WriteString(": " + one.Text)
+			}
+			text.WriteByte('\n')
+		}
+		if one.Cut {
+			text.WriteString("  (this is only its beginning; `maestro whoami` shows where the rest is)\n")
+		}
+	}
+	return text.String()
+}
