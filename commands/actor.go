@@ -42,6 +42,9 @@ type Actor struct {
 	Projects []string
 	// Generation is that of the secret that the caller showed; 0 if it needs none, as with the home's token.
 	Generation int
+	// Speaks is the only session that a supervisor's credential speaks for, "" for all of its runner's. Generation is
+	// then that of the session.
+	Speaks string
 	// Authn says how it was authenticated: AuthnToken, AuthnSocket or AuthnNone.
 	Authn string
 }
@@ -88,10 +91,20 @@ func (a Actor) Current(s *projections.State) Actor {
 		if x := s.Session(a.Name); x != nil {
 			a.Generation = x.Generation
 		}
-	case ActorRunner, ActorSystem:
+	case ActorRunner:
+		if x := s.Session(a.Speaks); x != nil {
+			a.Generation = x.Generation
+		}
+	case ActorSystem:
 	}
 	return a
 }
+
+// runnerSource begins the source of what a runner does.
+const runnerSource = "/runners/"
+
+// RunnerActor returns a runner as an actor.
+func RunnerActor(name, authn string) Actor { return Actor{Kind: ActorRunner, Name: name, Authn: authn} }
 
 // Source returns the source attribute of the events that the actor causes.
 func (a Actor) Source() string {
@@ -101,7 +114,7 @@ func (a Actor) Source() string {
 	case ActorSession:
 		return projections.SessionSource(a.Project, a.Name)
 	case ActorRunner:
-		return "/runners/" + a.Name
+		return runnerSource + a.Name
 	case ActorSystem:
 	}
 	return "/system"
@@ -128,8 +141,8 @@ func ActorOf(e *events.Event) (Actor, error) {
 			Authn:  e.Authn,
 		}, nil
 	}
-	if name, ok := strings.CutPrefix(e.Source, "/runners/"); ok {
-		return Actor{Kind: ActorRunner, Name: name, Authn: e.Authn}, nil
+	if name, ok := strings.CutPrefix(e.Source, runnerSource); ok {
+		return RunnerActor(name, e.Authn), nil
 	}
 	if e.Source == "/system" {
 		return Actor{Kind: ActorSystem, Authn: e.Authn}, nil

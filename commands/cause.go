@@ -42,6 +42,18 @@ func ownCause(s *projections.State, data events.Data) (projections.Cause, bool) 
 		return madeCause(s, d.SessionID)
 	case *events.SessionTimedOut:
 		return madeCause(s, d.SessionID)
+	case *events.SessionClaimed:
+		return claimCause(s, d.SessionID)
+	case *events.SessionExited:
+		return runCause(s, d.SessionID)
+	case *events.SessionUsed:
+		return runCause(s, d.SessionID)
+	case *events.SandboxBlocked:
+		return runCause(s, d.SessionID)
+	case *events.PreflightFailed:
+		return runCause(s, d.SessionID)
+	case *events.SessionStuck:
+		return runCause(s, d.SessionID)
 	case *events.WebhookParked:
 		if x := s.Webhook(d.WebhookID); x != nil {
 			return x.Began, true
@@ -85,4 +97,25 @@ func madeCause(s *projections.State, session string) (projections.Cause, bool) {
 		return x.Cause, true
 	}
 	return projections.Cause{}, false
+}
+
+// claimCause returns what lets a runner claim a session: that it was resumed, or created.
+func claimCause(s *projections.State, session string) (projections.Cause, bool) {
+	x := s.SessionEver(session)
+	switch {
+	case x == nil:
+		return projections.Cause{}, false
+	case x.LastRun().IsResumed():
+		return x.LastRun().Resumed, true
+	}
+	return x.Cause, true
+}
+
+// runCause returns what began the last run of a session.
+func runCause(s *projections.State, session string) (projections.Cause, bool) {
+	x := s.SessionEver(session)
+	if x == nil || x.LastRun() == nil {
+		return projections.Cause{}, false
+	}
+	return x.LastRun().Claim, true
 }

@@ -48,9 +48,9 @@ func (x *TimeOutSession) project(s *projections.State, _ Actor) string {
 }
 
 // MayBeLost reports whether a session's silence matters: a session that said it is done may be silent, unless it holds
-// an item.
+// an item; and so may one whose agent ended while it waits for an answer.
 func MayBeLost(s *projections.State, x *projections.Session) bool {
-	return !x.Ended() && !x.Lost() && (x.Status != events.SessionSaidDone || s.Holds(x) != nil)
+	return !x.Ended() && !x.Lost() && !x.Waits() && (x.Status != events.SessionSaidDone || s.Holds(x) != nil)
 }
 
 // Decide implements Command. Silence is given as a duration, so that setting back a clock does not shorten it.

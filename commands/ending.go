@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"strings"
 	"time"
 
 	"maestro/projections"
@@ -18,9 +19,20 @@ func HowEnded(x *projections.Session) string {
 		return "it ran out of time" + at
 	case "":
 	default:
+		if strings.HasPrefix(by, runnerSource) {
+			return "its agent ended" + at + exitReason(x)
+		}
 		return ByWhom(by) + " killed it" + at + reason
 	}
 	return "it ended" + at + reason
+}
+
+// exitReason says more about the end of a session's agent than that it ended.
+func exitReason(x *projections.Session) string {
+	if x.EndReason == "" {
+		return ", after the session had said that its work is done"
+	}
+	return ": " + x.EndReason
 }
 
 // ByWhom names the source of an event in a sentence: the user, a user's token, or a session.
@@ -33,6 +45,9 @@ func ByWhom(source string) string {
 		return "the user"
 	case ok:
 		return "user '" + user + "'"
+	}
+	if runner, ok := strings.CutPrefix(source, runnerSource); ok {
+		return "runner '" + runner + "'"
 	}
 	return source
 }

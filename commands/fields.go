@@ -30,6 +30,11 @@ var fieldLimits = sync.OnceValue(func() map[string]Limit {
 		"workingDir": LimitPath, "workingDirectory": LimitPath, "file": LimitPath,
 		"address": LimitName, "audit:redact.reason": LimitName, "audit:redact.text": LimitID,
 
+		"runner": LimitID, "check": LimitID, "host": LimitName, "signal": LimitName, "tool": LimitName,
+		"conversation": LimitName, "path": LimitPath, "layers": LimitEntries,
+		"lastOutput": LimitOutput, "command": LimitOutput, "detail": LimitOutput, "fix": LimitOutput,
+		"sandbox:blocked.reason": LimitOutput, "preflight:failed.message": LimitOutput,
+
 		"reason": LimitText, "answer": LimitText, "content": LimitText, "text": LimitText,
 		"description": LimitLongText, "initialPrompt": LimitLongText, "message": LimitLongText,
 

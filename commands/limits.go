@@ -43,7 +43,7 @@ func Limits() []LimitGroup {
 		},
 		{
 			Title:  "Sessions",
-			Limits: []Limit{LimitLateReports, LimitLateBytes, LimitMail, LimitMailFromOne, LimitMessage},
+			Limits: []Limit{LimitLateReports, LimitLateBytes, LimitMail, LimitMailFromOne, LimitMessage, LimitOutput},
 		},
 		{
 			Title: "The inbox",

@@ -25,7 +25,7 @@ func Permit(s *projections.State, t *Table, by Actor, id, project string) error 
 		return permitSession(s, t, by, row, project)
 	case ActorRunner:
 		if row.Who&RoleRunner != 0 {
-			return nil
+			return permitRunner(s, by, row)
 		}
 	case ActorSystem:
 		if row.Who&RoleSystem != 0 {
@@ -152,6 +152,24 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 		!row.beyond.reaches(s, x, project) {
 		return notAllowed(row.ID, "a session works in its own project only", "its project is "+x.ProjectID,
 			"Session '%s' may not touch project '%s'", by.Name, project)
+	}
+	return nil
+}
+
+// permitRunner refuses a supervisor whose session is gone, or has another secret by now.
+func permitRunner(s *projections.State, by Actor, row Row) error {
+	if by.Speaks == "" {
+		return nil
+	}
+	x := s.Session(by.Speaks)
+	switch {
+	case x == nil:
+		return notAllowed(row.ID, "a user deleted it, or it never existed", "end its agent",
+			"There is no session '%s'", by.Speaks)
+	case by.Generation != 0 && by.Generation != x.Generation:
+		return notAllowed(row.ID, "the session was resumed, or its secret was revoked",
+			"end its agent: another run may be at work",
+			"The credential of runner '%s' for session '%s' was revoked", by.Name, by.Speaks)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ const (
 	completes            = "as report:progress; without tasks the session completes"
 	ownTasks             = "own tasks, their descendants, tasks it created; an orchestrator: its project's"
 	manifestKnown        = "manifest valid, digest known"
+	assigned             = "the session is assigned to this runner"
 )
 
 // rows are all versions of the table, in the order of docs/contract.md, "Permissions": a row that a later version added
@@ -130,10 +131,11 @@ var rows = sync.OnceValue(func() []Row {
 			Rule:  "an orchestrator: " + itsSpawned,
 		},
 		{
-			ID:     "session:resume",
-			Who:    RoleOrchestrator | RoleUser,
-			Events: "session.resumed",
-			Rule:   "an orchestrator: " + itsSpawned,
+			ID:    "session:resume",
+			Who:   RoleOrchestrator | RoleUser,
+			built: sixthRules,
+			makes: makerOf((*ResumeSession).from),
+			Rule:  "an orchestrator: " + itsSpawned,
 		},
 
 		{ID: "queue:top", Who: RoleQueueWorker | RoleUser, Rule: reads},
@@ -295,29 +297,46 @@ var rows = sync.OnceValue(func() []Row {
 		{ID: "runner:revoke", Who: RoleUser, Events: "runner.revoked", Rule: "the user's"},
 
 		{
-			ID:     "session:claim",
-			Who:    RoleRunner,
-			Events: "session.claimed",
-			Rule:   "the session is assigned to this runner",
+			ID:    "session:claim",
+			Who:   RoleRunner,
+			built: sixthRules,
+			makes: makerOf((*ClaimSession).from),
+			Rule:  "the session is assigned to this runner, or nobody has it and this is a terminal",
 		},
 		{
-			ID:     "session:exited",
-			Who:    RoleRunner,
-			Events: "session.exited",
-			Rule:   "the session is assigned to this runner",
-		},
-		{ID: "session:usage", Who: RoleRunner, Events: "session.used", Rule: "the session is assigned to this runner"},
-		{
-			ID:     "sandbox:blocked",
-			Who:    RoleRunner,
-			Events: "sandbox.blocked",
-			Rule:   "the session is assigned to this runner",
+			ID:    "session:exited",
+			Who:   RoleRunner,
+			built: sixthRules,
+			makes: makerOf((*ExitSession).from),
+			Rule:  assigned,
 		},
 		{
-			ID:     "preflight:failed",
-			Who:    RoleRunner,
-			Events: "preflight.failed",
-			Rule:   "the session is assigned to this runner",
+			ID:    "session:usage",
+			Who:   RoleRunner,
+			built: sixthRules,
+			makes: makerOf((*UseSession).from),
+			Rule:  assigned,
+		},
+		{
+			ID:    "sandbox:blocked",
+			Who:   RoleRunner,
+			built: sixthRules,
+			makes: makerOf((*BlockCommand).from),
+			Rule:  assigned,
+		},
+		{
+			ID:    "preflight:failed",
+			Who:   RoleRunner,
+			built: sixthRules,
+			makes: makerOf((*FailPreflight).from),
+			Rule:  assigned,
+		},
+		{
+			ID:    "session:stuck",
+			Who:   RoleRunner,
+			since: sixthRules,
+			makes: makerOf((*MarkStuck).from),
+			Rule:  assigned,
 		},
 
 		{

@@ -51,6 +51,7 @@ type SpawnSession struct {
 	Timeout   int64   `json:"timeout,omitempty" absent:"a session that never times out" doc:"fail it after this time, in milliseconds"`
 	SpawnedBy string  `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
 	Like      *string `json:"like,omitempty" flag:"<sessionId>" doc:"copy role, strategy, commands and options from this session; what is given here replaces all of these but the role"`
+	Runner    string  `json:"runner,omitempty" flag:"<name>" doc:"the runner that launches its agent; none if absent: whoever spawned it launches it"`
 }
 
 // ID implements Command.
@@ -132,6 +133,7 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 		SpawnedBy:      spawnedBy,
 		Timeout:        x.Timeout,
 		Options:        x.options(),
+		Runner:         x.Runner,
 	}
 	if err := x.queue(s, c, p.ID, kind, spawned); err != nil {
 		return nil, err
@@ -167,6 +169,7 @@ func (x *SpawnSession) from(e *events.Event, d *events.SessionSpawned) bool {
 		Context:        d.Context,
 		ManifestDigest: d.ManifestDigest,
 		SpawnedBy:      d.SpawnedBy,
+		Runner:         d.Runner,
 	}
 	if d.Options != nil {
 		x.AgentOptions = *d.Options
@@ -332,6 +335,11 @@ func (x *SpawnSession) valid() error {
 	}
 	if err := ValidLine("/workingDirectory", x.WorkingDirectory, maxPath); err != nil {
 		return err
+	}
+	if x.Runner != "" {
+		if err := ValidID("/runner", x.Runner); err != nil {
+			return err
+		}
 	}
 	if err := validDigest(x.ManifestDigest); err != nil {
 		return err

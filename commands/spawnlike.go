@@ -44,6 +44,7 @@ func (x *SpawnSession) Resolved(s *projections.State, by Actor) (*SpawnSession, 
 		has = *like.Options
 	}
 	spawn := x.WithOptions(like.Model, like.Agent, like.Skills, like.Timeout(), has)
+	setAbsent(&spawn.Runner, like.Runner)
 	spawn.asked.resolved = true
 	spawn.Project, spawn.Role = like.ProjectID, like.Role
 	if x.Strategy == "" {

@@ -65,7 +65,7 @@ type Row struct {
 }
 
 // RulesVersion is the version of the table and of Decide that new events carry.
-const RulesVersion = fifthRules
+const RulesVersion = sixthRules
 
 // The versions of the rules. A row of the table says what differs there; each decision says what else differs.
 const (
@@ -83,6 +83,8 @@ const (
 	// has said that it is done, and lets one note the end of its own command if the orchestrator that spawned it has
 	// ended.
 	fifthRules = "5"
+	// sixthRules has commands for the runs of a session: a runner claims it, and whoever spawned it resumes it.
+	sixthRules = "6"
 )
 
 // thirdOn reports whether a version of the rules is 3 or later.
@@ -111,6 +113,8 @@ func Rules(version string) (*Table, bool) {
 	switch version {
 	case RulesVersion:
 		return current(), true
+	case fifthRules:
+		return fifth(), true
 	case fourthRules:
 		return fourth(), true
 	case thirdRules:
@@ -282,6 +286,7 @@ func (l RoleSet) String() string {
 // The tables are made when they are first needed: most processes are short, and ask the server.
 var (
 	current = sync.OnceValue(func() *Table { return newTable(RulesVersion) })
+	fifth   = sync.OnceValue(func() *Table { return newTable(fifthRules) })
 	fourth  = sync.OnceValue(func() *Table { return newTable(fourthRules) })
 	third   = sync.OnceValue(func() *Table { return newTable(thirdRules) })
 	second  = sync.OnceValue(func() *Table { return newTable(secondRules) })

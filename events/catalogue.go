@@ -36,6 +36,7 @@ var catalogue = slices.Concat(
 	reportEvents,
 	fileEvents,
 	deadlineEvents,
+	runEvents,
 	queueEvents,
 	inputEvents,
 	tokenEvents,

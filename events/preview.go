@@ -17,6 +17,19 @@ func Beginning(text string, most int) (short string, more bool) {
 	return strings.Clone(text[:most]), true
 }
 
+// Ending returns at most so many bytes from the end of a text, cut at a character boundary. It keeps no longer text in
+// memory.
+func Ending(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	at := len(text) - most
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return strings.Clone(text[at:])
+}
+
 // Preview is Beginning, with an ellipsis if there is more.
 func Preview(text string, most int) (short string, more bool) {
 	if short, more = Beginning(text, most); more {

@@ -71,6 +71,7 @@ type SessionSpawned struct {
 	Context        json.RawMessage `json:"context,omitempty" doc:"free, as given"`
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of its manifest in MAESTRO_BLOBS"`
 	Options        *AgentOptions   `json:"options,omitempty" doc:"how its agent is run, where that is not the default"`
+	Runner         string          `json:"runner,omitempty" doc:"the runner that launches its agent; absent: whoever spawned it launches it"`
 }
 
 // AgentOptions say how a session's agent is run. They are fields of the spawn, of its event and of the manifest.

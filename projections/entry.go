@@ -83,6 +83,22 @@ func (f fact) describe(index int) Entry {
 			What:      "Session failed",
 			Message:   "timed out",
 		}
+	case *events.SessionClaimed:
+		return describeClaimed(d)
+	case *events.SessionExited:
+		return describeExited(d)
+	case *events.SandboxBlocked:
+		return describeBlocked(d)
+	case *events.PreflightFailed:
+		return describePreflight(d)
+	case *events.SessionStuck:
+		return describeStuck(d)
+	case *events.SessionResumed:
+		return Entry{
+			Type:      EntryResumed,
+			SessionID: d.SessionID,
+			What:      fmt.Sprintf("Session resumed: run %d may begin", d.Run),
+		}
 	case *events.SessionMessaged:
 		return Entry{
 			Type:      typeMessage,
@@ -165,7 +181,7 @@ func (f fact) describe(index int) Entry {
 		*events.QueueDeleted, *events.TokenCreated, *events.TokenRevoked, *events.TemplateCreated,
 		*events.TemplateUpdated, *events.TemplateReset, *events.TemplateDeleted, *events.TokenUsed,
 		*events.TextRedacted, *events.WebhookCreated, *events.WebhookUpdated, *events.WebhookDeleted,
-		*events.WebhookParked, *events.WebhookResumed:
+		*events.WebhookParked, *events.WebhookResumed, *events.SessionUsed:
 	}
 	return Entry{}
 }

@@ -93,19 +93,9 @@ func (s *State) changeInput(id string, edit func(*Input)) {
 	s.inputs.put(id, &after)
 }
 
-func (s *State) inputOpened(f fact, d *events.SessionReported) {
-	x := &Input{
-		ID:        d.InputID,
-		ProjectID: f.Project,
-		SessionID: d.SessionID,
-		TaskIDs:   d.TaskIDs,
-		OnTask:    s.askedAt(d),
-		Question:  d.Message,
-		Blob:      d.Blobs["message"],
-		Options:   d.Options,
-		AskedAt:   f.at,
-		Asked:     f.cause(),
-	}
+// inputOpened adds a question, with what the event says about it.
+func (s *State) inputOpened(f fact, x *Input) {
+	x.ProjectID, x.AskedAt, x.Asked = f.Project, f.at, f.cause()
 	s.changes = append(s.changes, Change{KindInput, x.ID, (*Input)(nil), x})
 	s.inputs.put(x.ID, x)
 	s.inputIDs.put(x.ProjectID, append(s.inputIDs.get(x.ProjectID), x.ID))
@@ -114,9 +104,9 @@ func (s *State) inputOpened(f fact, d *events.SessionReported) {
 
 // askedAt returns the task at which a session works that asks without naming one: that of the item that it holds, or
 // its only one; "" if that is unknown.
-func (s *State) askedAt(d *events.SessionReported) string {
-	session := s.SessionEver(d.SessionID)
-	if session == nil || len(d.TaskIDs) > 0 {
+func (s *State) askedAt(asker string, tasks []string) string {
+	session := s.SessionEver(asker)
+	if session == nil || len(tasks) > 0 {
 		return ""
 	}
 	if item := s.Holds(session); item != nil {

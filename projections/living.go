@@ -101,6 +101,21 @@ func (s *State) lives(x *Session, at uint64) {
 	s.hang(x, at)
 }
 
+// livesAgain adds a session that had ended to the living ones, and opens its questions again.
+func (s *State) livesAgain(x *Session) {
+	s.lives(x, s.sequenceOf(x.Cause))
+	void := s.voids.get(x.ID)
+	if void.len() == 0 {
+		return
+	}
+	s.voids.put(x.ID, line{})
+	void.walk(func(id string) bool {
+		input := s.inputs.get(id)
+		s.asks(input, s.sequenceOf(input.Asked))
+		return true
+	})
+}
+
 // ends removes an ended session from the living ones, and its open questions, which become void.
 func (s *State) ends(x *Session) {
 	at := s.sequenceOf(x.Cause)
@@ -108,7 +123,9 @@ func (s *State) ends(x *Session) {
 	s.count(x.ProjectID, openCounts{sessions: -1})
 	s.work(2 * lineCost)
 	s.asking.get(x.ID).walk(func(id string) bool {
-		s.closes(s.inputs.get(id))
+		input := s.inputs.get(id)
+		s.closes(input)
+		s.isVoid(input, s.sequenceOf(input.Asked))
 		return true
 	})
 	s.unhang(x)
@@ -145,7 +162,12 @@ func (s *State) unhang(x *Session) {
 
 // asks opens a question; a question of an ended session is void from the start.
 func (s *State) asks(x *Input, at uint64) {
-	if s.InputStatus(x) != InputOpen {
+	switch s.InputStatus(x) {
+	case InputOpen:
+	case InputVoid:
+		s.isVoid(x, at)
+		return
+	case InputAnswered, InputDelivered:
 		return
 	}
 	s.unanswered.put(x.ProjectID, s.unanswered.get(x.ProjectID).with(at, x.ID))
@@ -154,9 +176,19 @@ func (s *State) asks(x *Input, at uint64) {
 	s.work(2 * lineCost)
 }
 
+// isVoid remembers a question of an ended session: it is open again if the session is resumed.
+func (s *State) isVoid(x *Input, at uint64) {
+	s.voids.put(x.SessionID, s.voids.get(x.SessionID).with(at, x.ID))
+	s.work(lineCost)
+}
+
 // closes removes a question that is answered or void; a question that is not open is unaffected.
 func (s *State) closes(x *Input) {
 	at := s.sequenceOf(x.Asked)
+	if void := s.voids.get(x.SessionID); void.has(at) {
+		s.voids.put(x.SessionID, void.without(at))
+		s.work(lineCost)
+	}
 	if !s.unanswered.get(x.ProjectID).has(at) {
 		return
 	}
@@ -174,7 +206,7 @@ func (s *State) restoreLiving(h *header) {
 		}
 	}
 	for _, x := range h.Inputs {
-		if s.InputStatus(x) == InputOpen {
+		if x.AnsweredAt == 0 {
 			s.asks(x, s.sequenceOf(x.Asked))
 		}
 	}

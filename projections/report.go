@@ -36,7 +36,15 @@ func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 		s.completeSession(f, d.SessionID)
 	}
 	if d.InputID != "" {
-		s.inputOpened(f, d)
+		s.inputOpened(f, &Input{
+			ID:        d.InputID,
+			SessionID: d.SessionID,
+			TaskIDs:   d.TaskIDs,
+			OnTask:    s.askedAt(d.SessionID, d.TaskIDs),
+			Question:  d.Message,
+			Blob:      d.Blobs["message"],
+			Options:   d.Options,
+		})
 	}
 	return nil
 }

@@ -25,7 +25,9 @@ type Session struct {
 	LateBytes int64 `json:",omitempty"`
 	// LastItem is the queue item that it holds, or held last.
 	LastItem *HeldItem `json:",omitempty"`
-	Deleted  bool
+	// Runs are nil if no runner ever claimed it.
+	Runs    *Runs `json:",omitempty"`
+	Deleted bool
 }
 
 // SessionFields are the fields that a session's creation and its updates set. Immutable.
@@ -71,9 +73,12 @@ type SessionFields struct {
 	// DoneBy is the source of that event if the session did not say it itself.
 	DoneBy    string `json:",omitempty"`
 	StartedAt int64
-	// Deadline is when it ends as failed, 0 for never.
+	// Deadline is when it ends as failed, 0 for never; TimeLimit is how long after its start, or after it was resumed.
 	Deadline  int64
+	TimeLimit int64 `json:",omitempty"`
 	EndReason string
+	// Runner is the runner that launches its agent, "" if whoever spawned it does.
+	Runner string `json:",omitempty"`
 	// Queue is the queue that it pulls from, "" if it has none.
 	Queue string
 	// Mail is its unread mail from others, oldest first.
@@ -83,12 +88,7 @@ type SessionFields struct {
 }
 
 // Timeout returns how long it may live, in milliseconds; 0 if that is not limited.
-func (x *SessionFields) Timeout() int64 {
-	if x.Deadline == 0 {
-		return 0
-	}
-	return x.Deadline - x.StartedAt
-}
+func (x *SessionFields) Timeout() int64 { return x.TimeLimit }
 
 // Source returns the source of the events that the session causes.
 func (x *Session) Source() string { return SessionSource(x.ProjectID, x.ID) }
@@ -167,8 +167,11 @@ func (s *State) changeSession(id string, edit func(*Session)) {
 	if before.mayNeedAttention() != after.mayNeedAttention() {
 		s.attendSession(&after, s.sequenceOf(after.Cause))
 	}
-	if !before.Ended() && after.Ended() {
+	switch {
+	case !before.Ended() && after.Ended():
 		s.ends(&after)
+	case before.Ended() && !after.Ended():
+		s.livesAgain(&after)
 	}
 	if len(s.trusting) > 0 && before.Ended() != after.Ended() {
 		s.spokeOf.get(id).walk(func(task string) bool {
@@ -256,9 +259,9 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 }
 
 func (s *State) sessionSpawned(f fact, d *events.SessionSpawned) error {
-	var deadline int64
+	var deadline, limit int64
 	if d.Timeout > 0 {
-		deadline = f.at + d.Timeout
+		deadline, limit = f.at+d.Timeout, d.Timeout
 	}
 	own := d.Queue == d.SessionID
 	switch {
@@ -288,6 +291,8 @@ func (s *State) sessionSpawned(f fact, d *events.SessionSpawned) error {
 		ManifestDigest: d.ManifestDigest,
 		Queue:          d.Queue,
 		Deadline:       deadline,
+		TimeLimit:      limit,
+		Runner:         d.Runner,
 	}}, d.Started)
 	if err != nil || d.Queue == "" {
 		return err

@@ -25,7 +25,17 @@ type SessionView struct {
 	// ExitedAt is when its command ended, absent if it was heard since, or has run none.
 	ExitedAt *events.Millis `json:"exitedAt,omitempty"`
 	// ExitCode is that of this command.
-	ExitCode    *int           `json:"exitCode,omitempty"`
+	ExitCode *int `json:"exitCode,omitempty"`
+	// Runner is the runner that launches its agent, absent if whoever spawned it does.
+	Runner string `json:"runner,omitempty"`
+	// Run is the last launch of its agent by a runner, absent before the first.
+	Run *RunView `json:"run,omitempty"`
+	// Usage is what all its runs used, absent if none said.
+	Usage *UsageView `json:"usage,omitempty"`
+	// Blocked counts the commands of its agent that were not allowed to run.
+	Blocked int `json:"blocked,omitempty"`
+	// Stuck says why its agent looks stuck; absent if it does not.
+	Stuck       *StuckView     `json:"stuck,omitempty"`
 	CompletedAt *events.Millis `json:"completedAt"`
 	EndedAt     *events.Millis `json:"endedAt,omitempty"`
 	EndReason   string         `json:"endReason,omitempty"`
@@ -61,8 +71,8 @@ func (s *State) SessionView(x *Session) SessionView {
 	view := x.View()
 	view.ManifestRedacted = s.RedactionView(x.ManifestDigest)
 	if exit := s.Exit(x); exit != nil {
-		at, code := events.Millis(exit.At), exit.ExitCode()
-		view.ExitedAt, view.ExitCode = &at, &code
+		at := events.Millis(exit.At)
+		view.ExitedAt, view.ExitCode = &at, exit.shownCode()
 	}
 	return view
 }
@@ -85,7 +95,7 @@ func (x *Session) View() SessionView {
 	if x.OwnManifest {
 		model, options = "", nil
 	}
-	return SessionView{
+	view := SessionView{
 		LostAt:         orNull(events.Millis(lost)),
 		Deadline:       orNull(events.Millis(x.Deadline)),
 		Queue:          x.Queue,
@@ -115,5 +125,8 @@ func (x *Session) View() SessionView {
 		OwnManifest:    x.OwnManifest,
 		ManifestDigest: x.ManifestDigest,
 		Metadata:       x.Metadata,
+		Runner:         x.Runner,
 	}
+	x.Runs.show(&view)
+	return view
 }

@@ -64,6 +64,7 @@ type State struct {
 	inputIDs    table[[]string] // by project, in the order in which they were asked
 	unanswered  table[line]     // by project: open questions
 	asking      table[line]     // by session: its open questions
+	voids       table[line]     // by session that has ended: its questions without an answer
 	undelivered table[[]string] // by session: answers and messages, in order
 	tokens      table[*Token]
 	origins     table[*TokenOrigins] // by token
@@ -150,7 +151,7 @@ func (s *State) tables() []layer {
 		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.ordered, &s.elsewhere, &s.unfinished, &s.plans,
 		&s.sessions, &s.sessionIDs, &s.spawned, &s.standing, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.over, &s.dependents, &s.open, &s.awaited,
-		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.undelivered,
+		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.voids, &s.undelivered,
 		&s.tokens, &s.templates, &s.webhooks, &s.sessionTimelines, &s.taskTimelines, &s.lastWords, &s.exits, &s.losses,
 		&s.late, &s.blobRefs, &s.taskAttention, &s.sessionAttention, &s.origins, &s.redactions, &s.tallies,
 	}
@@ -334,6 +335,20 @@ func (s *State) fold(sequence uint64, e *events.Event) error {
 		return s.sessionRecovered(f, d)
 	case *events.SessionTimedOut:
 		return s.sessionTimedOut(f, d)
+	case *events.SessionClaimed:
+		return s.sessionClaimed(f, d)
+	case *events.SessionExited:
+		return s.sessionExited(f, d)
+	case *events.SessionUsed:
+		return s.sessionUsed(f, d)
+	case *events.SandboxBlocked:
+		return s.sandboxBlocked(f, d)
+	case *events.PreflightFailed:
+		return s.preflightFailed(f, d)
+	case *events.SessionStuck:
+		return s.sessionStuck(f, d)
+	case *events.SessionResumed:
+		return s.sessionResumed(f, d)
 	case *events.QueueCreated:
 		return s.queueCreated(f, d)
 	case *events.QueueItemPushed:

@@ -50,6 +50,12 @@ func MarkOf(data events.Data) Mark {
 		return MarkQuarantined
 	case *events.SessionLost, *events.SessionTimedOut:
 		return MarkLost
+	case *events.SessionExited:
+		if d.Status == events.SessionEndFailed {
+			return MarkFailed
+		}
+	case *events.PreflightFailed:
+		return MarkAsks
 	case *events.SessionKilled:
 		return MarkKilled
 	case *events.SessionMessaged:
