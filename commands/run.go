@@ -384,14 +384,14 @@ func (x *UseSession) Decide(s *projections.State, c Call) (events.Data, error) {
 	if none {
 		return nil, invalid("/inputTokens", "it says of nothing that it was used")
 	}
-	return &events.SessionUsed{SessionID: session.ID, Run: run.Number, Usage: x.Usage}, nil
+	return x.Usage.Used(session.ID, run.Number), nil
 }
 
 // mostUsed bounds what one command says was used: more than any agent uses at once.
 const mostUsed = 1_000_000_000_000
 
 func (x *UseSession) from(e *events.Event, d *events.SessionUsed) bool {
-	*x = UseSession{ProjectRef: inProject(e), SessionID: d.SessionID, Run: d.Run, Usage: d.Usage}
+	*x = UseSession{ProjectRef: inProject(e), SessionID: d.SessionID, Run: d.Run, Usage: d.Usage()}
 	return true
 }
 

@@ -242,8 +242,8 @@ func (s *State) sessionUsed(f fact, d *events.SessionUsed) error {
 	}
 	s.changeSession(d.SessionID, func(x *Session) {
 		x.editRuns(func(runs *Runs) {
-			runs.Used = sum(runs.Used, d.Usage, "")
-			runs.Models = byModel(runs.Models, d.Usage)
+			runs.Used = sum(runs.Used, d.Usage(), "")
+			runs.Models = byModel(runs.Models, d.Usage())
 		})
 	})
 	return nil
