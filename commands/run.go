@@ -349,7 +349,7 @@ func resumedSince(x *projections.Session, run *projections.Run) *Refusal {
 // validOutput checks what an agent wrote or was to run.
 func validOutput(pointer, text string) error {
 	if n := int64(len(text)); n > LimitOutput.Value {
-		return LimitOutput.exceeded(pointer, nameOf(pointer), n)
+		return invalid(pointer, "%s has at most %d bytes, this has %d", nameOf(pointer), LimitOutput.Value, n)
 	}
 	return ValidText(pointer, text)
 }
