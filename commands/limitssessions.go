@@ -26,7 +26,7 @@ var LimitOutput = Limit{
 	Name:  "output",
 	Value: 4 << 10,
 	Unit:  "bytes",
-	Code:  CodeLimit,
+	Code:  CodeInvalid,
 	Bounds: "what a runner says of an agent: its last output, a command that was blocked and why, what is wrong before " +
 		"a launch and how to repair it, what it does when it is stuck",
 }

@@ -349,7 +349,7 @@ func resumedSince(x *projections.Session, run *projections.Run) *Refusal {
 // validOutput checks what an agent wrote or was to run.
 func validOutput(pointer, text string) error {
 	if n := int64(len(text)); n > LimitOutput.Value {
-		return LimitOutput.exceeded(pointer, nameOf(pointer), n)
+		return invalid(pointer, "%s has at most %d bytes, this has %d", nameOf(pointer), LimitOutput.Value, n)
 	}
 	return ValidText(pointer, text)
 }
@@ -384,14 +384,14 @@ func (x *UseSession) Decide(s *projections.State, c Call) (events.Data, error) {
 	if none {
 		return nil, invalid("/inputTokens", "it says of nothing that it was used")
 	}
-	return &events.SessionUsed{SessionID: session.ID, Run: run.Number, Usage: x.Usage}, nil
+	return x.Usage.Used(session.ID, run.Number), nil
 }
 
 // mostUsed bounds what one command says was used: more than any agent uses at once.
 const mostUsed = 1_000_000_000_000
 
 func (x *UseSession) from(e *events.Event, d *events.SessionUsed) bool {
-	*x = UseSession{ProjectRef: inProject(e), SessionID: d.SessionID, Run: d.Run, Usage: d.Usage}
+	*x = UseSession{ProjectRef: inProject(e), SessionID: d.SessionID, Run: d.Run, Usage: d.Usage()}
 	return true
 }
 

@@ -34,12 +34,46 @@ type SessionExited struct {
 
 // SessionUsed: what a run used since the event before it. The numbers are differences, not sums.
 type SessionUsed struct {
-	SessionID string `json:"sessionId" doc:"the session"`
-	Run       int    `json:"run" doc:"the run that used it"`
-	Usage
+	SessionID       string `json:"sessionId" doc:"the session"`
+	Run             int    `json:"run" doc:"the run that used it"`
+	Model           string `json:"model,omitempty" doc:"the model; absent if the agent does not say"`
+	Turns           int64  `json:"turns,omitempty" doc:"turns of the agent"`
+	InputTokens     int64  `json:"inputTokens,omitempty" doc:"tokens that the model read, without cached ones"`
+	CachedTokens    int64  `json:"cachedTokens,omitempty" doc:"tokens that the model read from its cache"`
+	OutputTokens    int64  `json:"outputTokens,omitempty" doc:"tokens that the model wrote, without reasoning"`
+	ReasoningTokens int64  `json:"reasoningTokens,omitempty" doc:"tokens that the model wrote as reasoning"`
+	CostMicros      int64  `json:"costMicros,omitempty" doc:"the cost, in millionths of a US dollar; absent if it is not known"`
 }
 
-// Usage is what an agent used of a model.
+// Usage returns what was used.
+func (d *SessionUsed) Usage() Usage {
+	return Usage{
+		Model:           d.Model,
+		Turns:           d.Turns,
+		InputTokens:     d.InputTokens,
+		CachedTokens:    d.CachedTokens,
+		OutputTokens:    d.OutputTokens,
+		ReasoningTokens: d.ReasoningTokens,
+		CostMicros:      d.CostMicros,
+	}
+}
+
+// Used returns the event that says what was used.
+func (u Usage) Used(session string, run int) *SessionUsed {
+	return &SessionUsed{
+		SessionID:       session,
+		Run:             run,
+		Model:           u.Model,
+		Turns:           u.Turns,
+		InputTokens:     u.InputTokens,
+		CachedTokens:    u.CachedTokens,
+		OutputTokens:    u.OutputTokens,
+		ReasoningTokens: u.ReasoningTokens,
+		CostMicros:      u.CostMicros,
+	}
+}
+
+// Usage is what an agent used of a model: a part of the event, of its command, and of what sums them up.
 type Usage struct {
 	Model           string `json:"model,omitempty" doc:"the model; absent if the agent does not say"`
 	Turns           int64  `json:"turns,omitempty" absent:"none" doc:"turns of the agent"`
@@ -199,29 +233,25 @@ func HowExited(code *int, signal string) string {
 
 // Describe implements Data.
 func (d *SessionUsed) Describe() Description {
-	return describe("counted", "count", text(fmt.Sprintf(" %d tokens", d.Tokens())),
+	return describe("counted", "count", text(fmt.Sprintf(" %d tokens", d.Usage().Tokens())),
 		named(" of session ", d.SessionID, ""), prefixed(" with model ", d.Model))
 }
 
 // Tokens returns the tokens of all kinds.
-func (u *Usage) Tokens() int64 {
+func (u Usage) Tokens() int64 {
 	return u.InputTokens + u.CachedTokens + u.OutputTokens + u.ReasoningTokens
 }
 
 // Describe implements Data.
 func (d *SandboxBlocked) Describe() Description {
-	done, do := "blocked", "block"
-	if d.Killed {
-		done, do = "killed the agent for", "kill the agent for"
-	}
-	return describe(done, do, text(" a command"), named(" of session ", d.SessionID, ""), text(": "+d.Command),
-		prefixed(" (", closed(d.Reason)))
+	return describe("blocked", "block", text(" a command"), named(" of session ", d.SessionID, ""),
+		when(d.Killed, ", which ran without a decision"), text(": "+d.Command), prefixed(" (", closed(d.Reason)))
 }
 
 // Describe implements Data.
 func (d *PreflightFailed) Describe() Description {
-	return describe("could not launch", "fail to launch", named(" session ", d.SessionID, ""),
-		text(": check "+d.Check+" failed"), prefixed(": ", d.Message))
+	return describe("failed", "fail", text(" check "+d.Check), named(" before the launch of session ", d.SessionID, ""),
+		prefixed(": ", d.Message))
 }
 
 // Describe implements Data.

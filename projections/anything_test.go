@@ -35,6 +35,7 @@ var pools = map[string][]string{
 var words = map[reflect.Type][]string{
 	reflect.TypeFor[events.TaskStatus]():    {"todo", "in_progress", "completed", "cancelled", "blocked"},
 	reflect.TypeFor[events.SessionStatus](): {"idle", "running", "working", "stopped", "failed"},
+	reflect.TypeFor[events.StuckKind]():     {"silent", "loop"},
 	reflect.TypeFor[events.ReportKind]():    {"progress", "complete", "blocked", "error", "needs-input"},
 	reflect.TypeFor[events.Role]():          {"worker", "orchestrator"},
 	reflect.TypeFor[events.Strategy]():      {"simple", "queue", "tree", "dag"},

@@ -178,6 +178,9 @@ func (s *State) asks(x *Input, at uint64) {
 
 // isVoid remembers a question of an ended session: it is open again if the session is resumed.
 func (s *State) isVoid(x *Input, at uint64) {
+	if s.Session(x.SessionID) == nil { // nobody resumes it
+		return
+	}
 	s.voids.put(x.SessionID, s.voids.get(x.SessionID).with(at, x.ID))
 	s.work(lineCost)
 }

@@ -112,6 +112,10 @@ func (m *model) apply(data any) {
 		m.ended[d.SessionID] = true
 	case *events.SessionTimedOut:
 		m.ended[d.SessionID] = true
+	case *events.SessionExited:
+		m.ended[d.SessionID] = m.ended[d.SessionID] || d.Status != ""
+	case *events.SessionResumed:
+		m.ended[d.SessionID] = false
 	case *events.SessionDeleted:
 		m.ended[d.SessionID] = true
 	case *events.SessionReported:
@@ -254,7 +258,8 @@ func (m *model) ready() int {
 
 func endsSession(data any) bool {
 	switch data.(type) {
-	case *events.SessionKilled, *events.SessionTimedOut, *events.SessionDeleted:
+	case *events.SessionKilled, *events.SessionTimedOut, *events.SessionDeleted, *events.SessionExited,
+		*events.SessionResumed:
 		return true
 	}
 	return false

@@ -23,8 +23,8 @@ const (
 // goldenDigest is the SHA-256 of the encoded state of the golden log. It changes only with [Format], or when the story
 // gets new events.
 const (
-	goldenFormat = 27
-	goldenDigest = "209874253dbee150c0ac9ec70445aa5ad8e7155f2da831ac6466c9e4bb6915c1"
+	goldenFormat = 28
+	goldenDigest = "b341c1b2a35905255ebbed21edc4666db1bff38a57e3630383505b63fb0cd413"
 )
 
 // goldenStory has every type of the catalogue, and two sessions on one task. The golden log was written from it; a new
@@ -112,7 +112,7 @@ func goldenStory() []given {
 	}
 	completed := by(admin, &events.TaskStatusChanged{TaskID: "plan4", From: events.TaskTodo, To: events.TaskCompleted})
 	return slices.Concat(story, goldenQueues(), goldenManifests(), goldenTemplates(), goldenMessages(), goldenPlans(),
-		goldenWebhooks(), []given{completed})
+		goldenWebhooks(), []given{completed}, goldenRuns())
 }
 
 // goldenPlans is the part with tasks of a plan: one later gets another place, plan id and labels.

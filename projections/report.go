@@ -28,8 +28,9 @@ func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 	}
 	if d.Late {
 		s.changeSession(d.SessionID, func(x *Session) {
-			x.LateReports++
-			x.LateBytes += LateBytes(d)
+			fields := x.ownFields()
+			fields.LateReports++
+			fields.LateBytes += LateBytes(d)
 		})
 	}
 	if d.SessionCompleted {

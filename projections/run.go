@@ -242,8 +242,8 @@ func (s *State) sessionUsed(f fact, d *events.SessionUsed) error {
 	}
 	s.changeSession(d.SessionID, func(x *Session) {
 		x.editRuns(func(runs *Runs) {
-			runs.Used = sum(runs.Used, d.Usage, "")
-			runs.Models = byModel(runs.Models, d.Usage)
+			runs.Used = sum(runs.Used, d.Usage(), "")
+			runs.Models = byModel(runs.Models, d.Usage())
 		})
 	})
 	return nil
@@ -345,6 +345,9 @@ func (s *State) sessionResumed(f fact, d *events.SessionResumed) error {
 		x.editRuns(func(runs *Runs) { runs.Stuck = nil })
 		x.editRun(func(run *Run) { run.Resumed = f.cause() })
 	})
+	if at, limited := s.sequenceOf(x.Cause), d.Deadline > 0; s.timed.has(at) != limited {
+		s.timed = s.timed.set(at, x.ID, limited)
+	}
 	for _, entries := range []*table[*Entry]{&s.lastWords, &s.exits} { // what it was before
 		if entries.get(d.SessionID) != nil {
 			entries.put(d.SessionID, nil)

@@ -19,10 +19,6 @@ type Session struct {
 	// LostAt is when it was marked lost, 0 otherwise; Losses counts how often it was.
 	LostAt int64
 	Losses int
-	// LateReports counts the reports that came after its end.
-	LateReports int `json:",omitempty"`
-	// LateBytes sums up their [LateBytes].
-	LateBytes int64 `json:",omitempty"`
 	// LastItem is the queue item that it holds, or held last.
 	LastItem *HeldItem `json:",omitempty"`
 	// Runs are nil if no runner ever claimed it.
@@ -81,6 +77,10 @@ type SessionFields struct {
 	Runner string `json:",omitempty"`
 	// Queue is the queue that it pulls from, "" if it has none.
 	Queue string
+	// LateReports counts the reports that came after its end.
+	LateReports int `json:",omitempty"`
+	// LateBytes sums up their [LateBytes].
+	LateBytes int64 `json:",omitempty"`
 	// Mail is its unread mail from others, oldest first.
 	Mail []Message `json:",omitempty"`
 	// LastMessages are oldest first, one for each task.
@@ -410,6 +410,9 @@ func (s *State) sessionDeleted(f fact, d *events.SessionDeleted) error {
 			x.EndedAt = f.at
 		}
 	})
+	if s.voids.get(x.ID).len() > 0 {
+		s.voids.put(x.ID, line{})
+	}
 	s.changeProject(x.ProjectID, func(p *Project) { p.Sessions-- })
 	return nil
 }

@@ -350,6 +350,9 @@ func likely(r *rand.Rand, s *State, have map[string]int) (given, bool) {
 
 func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source string, data events.Data)) {
 	for x := range s.Sessions(p) {
+		if r.IntN(6) == 0 { // a few, or the sessions would be resumed before anything comes of their end
+			likelyOfRuns(r, s, x, add)
+		}
 		if x.Ended() {
 			continue
 		}
@@ -425,6 +428,50 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 			})
 			add(p, me, &events.QueueItemSkipped{Queue: q.Name, TaskID: top.TaskID, SessionID: x.ID})
 		}
+	}
+}
+
+// likelyOfRuns adds what a runner says of a session, and that it is resumed.
+func likelyOfRuns(r *rand.Rand, s *State, x *Session, add func(project, source string, data events.Data)) {
+	const runner = "/runners/r"
+	run := x.LastRun()
+	if !x.Ended() && !x.Claimed() {
+		add(x.ProjectID, runner, &events.SessionClaimed{
+			SessionID: x.ID, Runner: "r", Run: x.NextRun(), Host: "box",
+			Resumes: run != nil,
+		})
+	}
+	if run == nil {
+		return
+	}
+	if !run.IsResumed() && (x.Ended() || x.Lost() || run.Exited()) {
+		add(x.ProjectID, admin, &events.SessionResumed{
+			SessionID: x.ID, Run: x.NextRun(), Generation: x.Generation + 1,
+			Deadline: x.Deadline,
+		})
+	}
+	if run.Exited() || run.IsResumed() {
+		return
+	}
+	status := []events.SessionStatus{"", events.SessionSaidDone, events.SessionEndFailed}[r.IntN(3)]
+	add(x.ProjectID, runner, &events.SessionExited{
+		SessionID: x.ID, Run: run.Number, ExitCode: new(int), Status: status,
+		LastOutput: "bye", Conversation: "c",
+	})
+	add(x.ProjectID, runner, &events.SessionUsed{
+		SessionID: x.ID, Run: run.Number, Model: fmt.Sprint("m", r.IntN(20)),
+		InputTokens: 7,
+	})
+	add(x.ProjectID, runner, &events.SandboxBlocked{
+		SessionID: x.ID, Run: run.Number, Command: "rm -rf /",
+		Reason: "it deletes",
+	})
+	add(x.ProjectID, runner, &events.SessionStuck{SessionID: x.ID, Run: run.Number, Kind: events.StuckLoop, Since: 1})
+	if id := poolInputs[r.IntN(len(poolInputs))]; s.Input(id) == nil {
+		add(x.ProjectID, runner, &events.PreflightFailed{
+			SessionID: x.ID, Run: run.Number, Check: "login",
+			Message: "not logged in", InputID: id,
+		})
 	}
 }
 
