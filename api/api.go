@@ -128,6 +128,7 @@ func (s *server) nativeRoutes() {
 	s.projectRoutes()
 	s.taskRoutes()
 	s.sessionRoutes()
+	s.runnerRoutes()
 	s.sharedRoutes()
 	s.manifestRoutes()
 	s.templateRoutes()

@@ -98,8 +98,10 @@ func (e *effects) touch(data events.Data, changes []projections.Change) {
 			e.touchKey(AnyWebhook)
 		case projections.KindQueue, projections.KindToken:
 			e.touchKey(Key{change.Kind, change.ID})
+			e.touchWaiting(change)
 		case projections.KindSession:
 			e.touchMail(change)
+			e.touchRunners(change)
 		case projections.KindProject,
 			projections.KindTask,
 			projections.KindQueueItem,
@@ -132,6 +134,29 @@ func (e *effects) touchMail(change projections.Change) {
 		e.touchKey(MailOf(id))
 	}
 }
+
+// touchRunners collects the key of the runners if a session changes what one of them has to do.
+func (e *effects) touchRunners(change projections.Change) {
+	before, _ := change.Before.(*projections.Session)
+	after, _ := change.After.(*projections.Session)
+	if after == nil || !after.Employed() && (before == nil || !before.Employed()) {
+		return
+	}
+	if before == nil || before.Runs != after.Runs || before.EndedAt != after.EndedAt ||
+		after.Waits() && before.SessionFields != after.SessionFields { // it has mail
+		e.touchKey(AnyRunner)
+	}
+}
+
+// touchWaiting collects that key if a question was answered: its session's agent may have ended to wait for that.
+func (e *effects) touchWaiting(change projections.Change) {
+	if input, ok := change.After.(*projections.Input); ok && input.AnsweredAt != 0 {
+		e.touchKey(AnyRunner)
+	}
+}
+
+// AnyRunner is the key that changes when there may be something to do for a runner.
+var AnyRunner = Key{Kind: projections.KindSessionTimeline}
 
 // AnyWebhook is the key that changes when any webhook does.
 var AnyWebhook = Key{Kind: projections.KindWebhook}

@@ -103,6 +103,7 @@ type untabled struct {
 	heldItems   line     // of all queues, by the sequence of the start
 	living      line     // sessions of all projects, by the events that made them
 	timed       line     // those with a deadline
+	employed    line     // those that concern a runner
 	trusting    []string // queues that trust reports
 	tokenNames  []string
 	templateIDs []string

@@ -100,6 +100,8 @@ type Service struct {
 	// long answers, trying dry runs.
 	rendering, ordering, turns, trying *places
 	stored                             storedManifests
+	// runners are those that asked for work lately.
+	runners runners
 	// remembered has the events of timelines that were read last.
 	remembered eventCache
 	// listMost is how many steps a list may take, all its portions together.

@@ -14,10 +14,16 @@ import (
 	"maestro/internal/cli/offline"
 	"maestro/internal/measure/command"
 	"maestro/internal/server/process"
+	"maestro/workers/confine"
+	"maestro/workers/hook"
+	"maestro/workers/supervisor"
 )
 
 func main() {
 	if code, ok := command.Baseline(os.Args[1:]); ok {
+		os.Exit(code)
+	}
+	if code, ok := ofAgents(os.Args[1:]); ok {
 		os.Exit(code)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), endings(os.Args[1:])...)
@@ -29,6 +35,28 @@ func main() {
 		})
 	}
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+}
+
+// ofAgents runs the programs of which an agent's processes consist. People do not call them, so they are no commands.
+func ofAgents(args []string) (code int, ok bool) {
+	if len(args) == 0 {
+		return 0, false
+	}
+	switch args[0] {
+	case "hook":
+		return hook.Main(context.Background(), args[1:], os.Stdin, os.Stdout, os.Stderr), true
+	case "agent-exec":
+		code, err := confine.Exec()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "maestro:", err)
+		}
+		return code, true
+	case "agent-run":
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		return supervisor.Main(ctx, os.Stdin, os.Stderr), true
+	}
+	return 0, false
 }
 
 // more are the commands that run the server, measure it, and read its files.

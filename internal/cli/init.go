@@ -13,7 +13,7 @@ import (
 	"maestro/internal/home"
 	"maestro/service/wire"
 	"maestro/workers/manifest"
-	"maestro/workers/prompt"
+	"maestro/workers/supervisor"
 )
 
 func newWorker(a *Run) *cobra.Command {
@@ -118,35 +118,12 @@ type prompts struct {
 
 // promptsFor renders the prompts of a session's agent.
 func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (prompts, error) {
-	about := prompt.Session{ID: id, ProjectID: a.Getenv(wire.EnvProjectID)}
-	me, err := Look(ctx, a, (*client.Client).Whoami)
+	server, err := a.Connect(ctx)
 	if err != nil {
 		return prompts{}, err
 	}
-	about.Name, about.ProjectID, about.Queue, about.SpawnedBy = me.Name, me.Project, me.Queue, me.SpawnedBy
-	workflow, err := Ask(ctx, a, (*client.Client).SessionWorkflow, id)
-	if err != nil {
-		return prompts{}, err
-	}
-	for _, word := range workflow.Words {
-		about.Before = append(about.Before, manifest.Word{
-			Kind:    word.Kind,
-			Told:    word.IsTold(),
-			TaskIDs: word.TaskIDs,
-			From:    word.From,
-			InputID: word.InputID,
-			Text:    word.Text,
-			Cut:     word.Cut,
-			Late:    word.Late,
-		})
-	}
-	renderer := prompt.Renderer{Templates: storedTemplates{workflow.ID: workflow.Content}}
-	system, err := renderer.System(m, about)
-	if err != nil {
-		return prompts{}, err
-	}
-	task, err := renderer.Task(m, about)
-	return prompts{string(system), string(task)}, err
+	told, err := supervisor.RenderPrompts(ctx, server, m, id, a.Getenv(wire.EnvProjectID), "")
+	return prompts{told.System, told.Task}, err
 }
 
 // ownManifest reads this session's manifest: from the named file, the path in the environment, the home, or the server.

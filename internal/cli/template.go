@@ -191,12 +191,3 @@ func newTemplateDelete(a *Run) *cobra.Command {
 	return newChange(a, &commands.DeleteTemplate{}, "delete <templateId>",
 		"Delete a template; built-in ones cannot be deleted", "Deleted template %[1]s")
 }
-
-// storedTemplates are the workflows for prompts, as the server has them.
-type storedTemplates map[string]string
-
-// Template implements prompt.Templates.
-func (t storedTemplates) Template(id string) (string, bool) {
-	text, ok := t[id]
-	return text, ok
-}

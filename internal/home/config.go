@@ -9,3 +9,10 @@ func (h *Home) Config() ([]byte, error) { return h.secret(configFile) }
 
 // SetConfig replaces the configuration.
 func (h *Home) SetConfig(content []byte) error { return h.write(configFile, content) }
+
+// agentsFile says how agents are run on this machine. It may hold keys of models' APIs.
+const agentsFile = "agents.json"
+
+// Agents returns how agents are run on this machine; fs.ErrNotExist if that is not configured. It refuses a file that
+// others may read or write.
+func (h *Home) Agents() ([]byte, error) { return h.secret(agentsFile) }

@@ -113,6 +113,13 @@ func Signal(top int, s os.Signal) {
 	}
 }
 
+// Kill kills processes.
+func Kill(pids []int) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+	}
+}
+
 // children returns the children of every process.
 func children() map[int][]int {
 	children := map[int][]int{}

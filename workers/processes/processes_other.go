@@ -31,3 +31,6 @@ func Signal(int, os.Signal) {}
 
 // With returns nothing: this system does not show environments.
 func With(string) []int { return nil }
+
+// Kill does nothing.
+func Kill([]int) {}

@@ -1,0 +1,74 @@
+package wire
+
+// RunnerProtocol is the version of what runners, their supervisors and the server say to each other: requests and
+// answers, each sent until there is an answer.
+const RunnerProtocol = 1
+
+// RunnerWorkOf asks what there is for a runner to do. What the runner says about itself is shown to the user.
+type RunnerWorkOf struct {
+	Name     string `path:"name" doc:"the runner"`
+	Protocol string `query:"protocol" doc:"the version of the protocol that the runner speaks; 1"`
+	Wait     string `query:"wait" doc:"how long to wait for something to change, such as 25s; at most 25s"`
+	After    string `query:"after" doc:"wait until there is something else than in the answer with this digest"`
+	Host     string `query:"host" doc:"the runner's machine"`
+	Version  string `query:"version" doc:"the version of its program"`
+	Limit    string `query:"limit" doc:"how many agents it runs at once"`
+	Running  string `query:"running" doc:"how many agents it runs now"`
+	Layers   string `query:"layers" doc:"the layers of confinement that its machine offers, with commas between them"`
+}
+
+// RunnerWork is what there is for a runner to do: the state of its sessions, in the order of their creation. A runner
+// compares it with its processes, so an answer may be lost or come twice.
+type RunnerWork struct {
+	Protocol int `json:"protocol"`
+	// Digest changes with the content.
+	Digest   string          `json:"digest"`
+	Sessions []RunnerSession `json:"sessions"`
+	// More says that there are more than are listed.
+	More bool `json:"more,omitempty"`
+}
+
+// RunnerState says what a runner has to do with a session.
+type RunnerState string
+
+// The states of a session for its runner.
+const (
+	WorkClaim   RunnerState = "claim"   // nobody has it: its next run may begin
+	WorkRunning RunnerState = "running" // this runner has it, and its agent is to run
+	WorkEnded   RunnerState = "ended"   // this runner has it, but it has ended: its agent is to end
+)
+
+// RunnerSession is a session of a runner.
+type RunnerSession struct {
+	ID        string      `json:"id"`
+	ProjectID string      `json:"projectId"`
+	State     RunnerState `json:"state"`
+	// Run is the number of the run that may begin, or that this runner has begun.
+	Run int `json:"run"`
+	// Conversation is the agent's own, of an earlier run.
+	Conversation string `json:"conversation,omitempty"`
+	// Resumes says that there was an earlier run.
+	Resumes bool `json:"resumes,omitempty"`
+	// Agent is the agent that the session names; "" for the default.
+	Agent string `json:"agent,omitempty"`
+}
+
+// Runner is what a runner said about itself last.
+type Runner struct {
+	Name    string   `json:"name"`
+	Host    string   `json:"host,omitempty"`
+	Version string   `json:"version,omitempty"`
+	Layers  []string `json:"layers"`
+	// Limit is how many agents it runs at once, Running how many it runs now, Waiting how many sessions wait for it.
+	Limit   int `json:"limit"`
+	Running int `json:"running"`
+	Waiting int `json:"waiting"`
+	// SeenAt is when it asked last, in milliseconds since 1970.
+	SeenAt int64 `json:"seenAt"`
+}
+
+// RunnerOf names the runner as which a credential speaks.
+type RunnerOf struct {
+	ID     string `path:"id" doc:"the session"`
+	Runner string `query:"runner" doc:"the runner as which the credential speaks: the caller's own, or terminal"`
+}

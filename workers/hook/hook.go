@@ -1,0 +1,106 @@
+package hook
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"maestro/service/wire"
+	"maestro/workers/socket"
+)
+
+const (
+	// most bounds what a CLI says about a call: it holds whole files that are written.
+	most = 64 << 20
+	// within is how long a decision may take, unless the agent's user is asked.
+	within = 6 * time.Second
+	// deny is the exit code with which a hook denies a call, for every CLI.
+	deny = 2
+)
+
+// Main asks about the call that stdin describes, and returns the exit code. args are those behind `maestro hook`.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("maestro hook", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	path := flags.String("socket", "", "the socket of the agent's supervisor")
+	patience := flags.Duration("within", within, "how long a decision may take")
+	if err := flags.Parse(args); err != nil {
+		return deny
+	}
+	ctx, cancel := context.WithTimeout(ctx, *patience)
+	defer cancel()
+	answer, err := ask(ctx, *path, stdin)
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "Maestro cannot decide about this call, so it is denied: %s. Try it again.\n", err)
+		return deny
+	}
+	if _, err := io.WriteString(stdout, answer.Stdout); err != nil {
+		return deny
+	}
+	_, _ = io.WriteString(stderr, answer.Stderr) // the exit code alone denies as well
+	return answer.ExitCode
+}
+
+// ask asks the supervisor.
+func ask(ctx context.Context, path string, stdin io.Reader) (answer wire.HookAnswer, err error) {
+	if path == "" {
+		return answer, errors.New("there is no --socket")
+	}
+	payload, err := io.ReadAll(io.LimitReader(stdin, most+1))
+	switch {
+	case err != nil:
+		return answer, fmt.Errorf("what the call is cannot be read: %w", err)
+	case len(payload) > most:
+		return answer, fmt.Errorf("the call is longer than %d MiB", most>>20)
+	}
+	conn, err := socket.Dial(ctx, path)
+	if err != nil {
+		return answer, fmt.Errorf("its supervisor does not answer: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := conn.SetDeadline(deadline); err != nil {
+			return answer, err
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://supervisor"+wire.HookPath,
+		bytes.NewReader(payload))
+	if err != nil {
+		return answer, err
+	}
+	if err := req.Write(conn); err != nil {
+		return answer, fmt.Errorf("its supervisor does not answer: %w", err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), req)
+	if err != nil {
+		return answer, fmt.Errorf("its supervisor does not answer: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return read(resp)
+}
+
+// read reads the decision.
+func read(resp *http.Response) (answer wire.HookAnswer, err error) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	if err != nil {
+		return answer, fmt.Errorf("the answer of its supervisor is cut: %w", err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		if err := json.Unmarshal(body, &answer); err != nil {
+			return answer, fmt.Errorf("the answer of its supervisor cannot be read: %w", err)
+		}
+		return answer, nil
+	}
+	var problem wire.Problem
+	if json.Unmarshal(body, &problem) == nil && problem.Message != "" {
+		return answer, errors.New(problem.Message)
+	}
+	return answer, fmt.Errorf("its supervisor answered %s", resp.Status)
+}

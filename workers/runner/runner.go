@@ -1,0 +1,343 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/internal/home"
+	"maestro/service/wire"
+	"maestro/workers/agent"
+	"maestro/workers/processes"
+	"maestro/workers/supervisor"
+)
+
+const (
+	// asks is how long one question for work waits on the server.
+	asks = 25 * time.Second
+	// looks is how often the runner looks whether the supervisors that it did not start itself still run.
+	looks = 2 * time.Second
+	// again is the wait after an error.
+	again = time.Second
+	// leavesWithin is how long a killed agent's remains may take to end.
+	leavesWithin = 5 * time.Second
+)
+
+// Server is what the runner asks of the server: requests and answers, each of which may be repeated.
+type Server interface {
+	// Work returns what there is to do, once that is something else than before.
+	Work(ctx context.Context, of wire.RunnerWorkOf, wait time.Duration) (wire.RunnerWork, error)
+	// Do executes a command; a repeated key is the same command.
+	Do(ctx context.Context, id string, body any, o client.Options) (client.Answer, error)
+	// Credential returns the secret of a session, RunnerCredential one with which its supervisor speaks as the runner.
+	Credential(ctx context.Context, session string) (wire.Credential, error)
+	RunnerCredential(ctx context.Context, session, runner string) (wire.Credential, error)
+	// Base is the address of the server.
+	Base() string
+}
+
+// Config is how a runner works.
+type Config struct {
+	// Name is the runner's, Host that of its machine.
+	Name, Host string
+	// Limit is how many agents run at once.
+	Limit  int
+	Server Server
+	Home   *home.Home
+	// Start starts a supervisor; it returns once the process exists, and calls ended when it has ended.
+	Start func(c supervisor.Config, ended func(error)) error
+	// Layers are the layers of confinement that every run gets.
+	Layers []string
+	// Driver returns an agent's name as the claim shows it: "auto" and "" are resolved by the supervisor.
+	Run    supervisor.Config
+	Logger *slog.Logger
+	After  func(time.Duration) <-chan time.Time
+}
+
+// Runner launches agents. Make it with New, and call Run.
+type Runner struct {
+	Config
+
+	mu sync.Mutex
+	// started are the supervisors that this process started and that have not ended, by session.
+	started map[string]bool
+	changed chan struct{}
+	digest  string
+}
+
+// New returns a runner.
+func New(c Config) *Runner {
+	return &Runner{Config: c, started: map[string]bool{}, changed: make(chan struct{}, 1)}
+}
+
+// Run works until ctx ends. The supervisors that it started go on.
+func (r *Runner) Run(ctx context.Context) {
+	works := make(chan wire.RunnerWork)
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { r.ask(ctx, works) })
+	var work wire.RunnerWork
+	for {
+		select {
+		case work = <-works:
+		case <-r.changed:
+		case <-r.After(looks):
+		case <-ctx.Done():
+			return
+		}
+		r.compare(ctx, work)
+	}
+}
+
+// ask asks the server for work until ctx ends.
+func (r *Runner) ask(ctx context.Context, works chan<- wire.RunnerWork) {
+	wait := time.Duration(0) // the first answer says what is there
+	away := false
+	for ctx.Err() == nil {
+		work, err := r.Server.Work(ctx, r.said(), wait)
+		if err != nil {
+			if ctx.Err() == nil && !away {
+				r.Logger.Warn("the runner does not reach its server", "why", err)
+			}
+			away = true
+			select {
+			case <-r.After(again):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		away, wait = false, asks
+		r.mu.Lock()
+		r.digest = work.Digest
+		r.mu.Unlock()
+		select {
+		case works <- work:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// said is what the runner says about itself.
+func (r *Runner) said() wire.RunnerWorkOf {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return wire.RunnerWorkOf{
+		Name:     r.Name,
+		Protocol: strconv.Itoa(wire.RunnerProtocol),
+		After:    r.digest,
+		Host:     r.Host,
+		Version:  r.Config.Run.Version,
+		Limit:    strconv.Itoa(r.Limit),
+		Running:  strconv.Itoa(len(r.started)),
+		Layers:   strings.Join(r.Layers, ","),
+	}
+}
+
+// compare does what follows from the difference between what is to run and what runs.
+func (r *Runner) compare(ctx context.Context, work wire.RunnerWork) {
+	running := 0
+	var claims []wire.RunnerSession
+	for _, x := range work.Sessions {
+		switch {
+		case x.State == wire.WorkClaim:
+			claims = append(claims, x)
+		case r.runs(x.ID):
+			running++
+		case x.State == wire.WorkRunning && !r.began(x):
+			running++
+			r.start(ctx, x)
+		default:
+			r.recover(ctx, x)
+		}
+	}
+	for _, x := range claims {
+		if ctx.Err() != nil || running >= r.Limit {
+			return
+		}
+		if r.runs(x.ID) { // the supervisor of the run before is about to end
+			continue
+		}
+		if r.claim(ctx, x) {
+			running++
+		}
+	}
+}
+
+// runs reports whether a supervisor of a session runs.
+func (r *Runner) runs(session string) bool {
+	r.mu.Lock()
+	started := r.started[session]
+	r.mu.Unlock()
+	return started || r.Home.Supervised(session)
+}
+
+// saved is what the supervisor of a session saved last.
+func (r *Runner) saved(session string) (saved supervisor.Saved, known bool) {
+	content, err := r.Home.ReadRun(session)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			r.Logger.Warn("the state of a run cannot be read", "session", session, "why", err)
+		}
+		return saved, false
+	}
+	if err := json.Unmarshal(content, &saved); err != nil {
+		r.Logger.Warn("the state of a run cannot be read", "session", session, "why", err)
+		return saved, false
+	}
+	return saved, true
+}
+
+// began reports whether a supervisor of the session's run has run.
+func (r *Runner) began(x wire.RunnerSession) bool {
+	saved, known := r.saved(x.ID)
+	return known && saved.Run == x.Run
+}
+
+// claim begins a session's next run. Somebody else may have been faster, or the session may have ended meanwhile.
+func (r *Runner) claim(ctx context.Context, x wire.RunnerSession) bool {
+	name := x.Agent
+	if name == "" {
+		name = agent.Claude
+	}
+	_, err := r.Server.Do(ctx, "session:claim", &commands.ClaimSession{
+		SessionID: x.ID,
+		Run:       x.Run,
+		Host:      r.Host,
+		Agent:     name,
+		Layers:    r.Layers,
+	}, client.Options{Key: fmt.Sprintf("%s/%d/claim", x.ID, x.Run)})
+	if err != nil {
+		r.Logger.Warn("a session was not claimed", "session", x.ID, "run", x.Run, "why", err)
+		return false
+	}
+	r.start(ctx, x)
+	return true
+}
+
+// start starts the supervisor of a run that has begun.
+func (r *Runner) start(ctx context.Context, x wire.RunnerSession) {
+	err := r.supervise(ctx, x)
+	if err == nil {
+		r.Logger.Info("an agent is launched", "session", x.ID, "run", x.Run)
+		return
+	}
+	r.Logger.Error("an agent could not be launched", "session", x.ID, "run", x.Run, "why", err)
+	if ctx.Err() == nil && !client.NotNow(err) {
+		r.exited(ctx, x, supervisor.Exit{Reason: "its supervisor could not be started: " + err.Error()})
+	}
+}
+
+func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
+	own, err := r.Server.Credential(ctx, x.ID)
+	if err != nil {
+		return err
+	}
+	speaks, err := r.Server.RunnerCredential(ctx, x.ID, r.Name)
+	if err != nil {
+		return err
+	}
+	c := r.Config.Run
+	c.Protocol, c.SessionID, c.ProjectID, c.Runner, c.Run = supervisor.Protocol, x.ID, x.ProjectID, r.Name, x.Run
+	c.Conversation, c.Resumes = x.Conversation, x.Resumes
+	c.Home, c.Server = r.Home.Dir(), r.Server.Base()
+	c.SessionToken, c.RunnerToken, c.Layers = own.Token, speaks.Token, r.Layers
+	r.mu.Lock()
+	r.started[x.ID] = true
+	r.mu.Unlock()
+	err = r.Start(c, func(err error) {
+		if err != nil {
+			r.Logger.Warn("a supervisor ended with an error", "session", x.ID, "run", x.Run, "why", err,
+				"log", r.Home.SupervisorLogPath(x.ID))
+		}
+		r.ended(x.ID)
+	})
+	if err != nil {
+		r.ended(x.ID)
+	}
+	return err
+}
+
+// ended notes that a supervisor ended.
+func (r *Runner) ended(session string) {
+	r.mu.Lock()
+	delete(r.started, session)
+	r.mu.Unlock()
+	select {
+	case r.changed <- struct{}{}:
+	default: // it is told already
+	}
+}
+
+// recover records the exit of a run whose supervisor is gone, and ends what is left of its agent.
+func (r *Runner) recover(ctx context.Context, x wire.RunnerSession) {
+	exit := supervisor.Exit{
+		Reason:       "its supervisor ended without a record: it was killed, or the machine was restarted",
+		Conversation: x.Conversation,
+	}
+	if saved, known := r.saved(x.ID); known && saved.Run == x.Run {
+		r.clear(x.ID, saved.Socket)
+		if saved.Exit != nil {
+			exit = *saved.Exit
+		} else if saved.Conversation != "" {
+			exit.Conversation = saved.Conversation
+		}
+	}
+	r.exited(ctx, x, exit)
+}
+
+// clear kills the processes that an agent left behind.
+func (r *Runner) clear(session, socket string) {
+	if socket == "" {
+		return // none was started
+	}
+	for range int(leavesWithin / (10 * time.Millisecond)) {
+		left := processes.With(wire.EnvSocket + "=" + socket)
+		if len(left) == 0 {
+			_ = os.RemoveAll(filepath.Dir(socket)) // it holds the socket alone
+			return
+		}
+		r.Logger.Warn("processes of an agent without a supervisor are ended", "session", session, "pids", left)
+		processes.Kill(left)
+		<-r.After(10 * time.Millisecond)
+	}
+}
+
+// exited records how a run ended.
+func (r *Runner) exited(ctx context.Context, x wire.RunnerSession, exit supervisor.Exit) {
+	_, err := r.Server.Do(ctx, "session:exited", exit.Command(x.ID, x.Run),
+		client.Options{Key: supervisor.ExitKey(x.ID, x.Run)})
+	if err == nil {
+		r.Logger.Info("the exit of an agent is recorded", "session", x.ID, "run", x.Run, "why", exit.Reason)
+		return
+	}
+	level := slog.LevelWarn
+	var said *client.Error
+	if errors.As(err, &said) && said.Status == http.StatusConflict {
+		level = slog.LevelInfo // its supervisor was faster
+	}
+	r.Logger.Log(ctx, level, "the exit of an agent is not recorded", "session", x.ID, "run", x.Run, "why", err)
+}
+
+// Running returns the sessions whose supervisors this process started and that have not ended.
+func (r *Runner) Running() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sessions := make([]string, 0, len(r.started))
+	for id := range maps.Keys(r.started) {
+		sessions = append(sessions, id)
+	}
+	return sessions
+}

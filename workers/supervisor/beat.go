@@ -1,0 +1,59 @@
+package supervisor
+
+import (
+	"context"
+	"time"
+
+	"maestro/service/wire"
+)
+
+// beat sends heartbeats until ctx ends, and notices that the session has ended, or that another run has its secret.
+func (s *supervisor) beat(ctx context.Context) {
+	wait := time.Duration(0)
+	for {
+		select {
+		case <-s.calls.after(wait):
+		case <-ctx.Done():
+			return
+		}
+		var beat wire.Beat
+		err := s.calls.until(ctx, func(ctx context.Context) (err error) {
+			beat, err = s.calls.session.Heartbeat(ctx, s.SessionID)
+			return err
+		})
+		s.judgeBeat(beat, err)
+		wait = beatEvery
+		if beat.Lease > 0 {
+			wait = min(wait, beat.Lease/leaseParts)
+		}
+	}
+}
+
+// look is beat once, at once.
+func (s *supervisor) look() {
+	ctx, cancel := context.WithTimeout(context.Background(), beatEvery)
+	defer cancel()
+	beat, err := s.calls.session.Heartbeat(ctx, s.SessionID)
+	s.judgeBeat(beat, err)
+}
+
+func (s *supervisor) judgeBeat(beat wire.Beat, err error) {
+	switch {
+	case err == nil && beat.Ended:
+		s.stop("the session has ended")
+	case revoked(err):
+		s.stop("the session's secret is not valid any more: another run of it may have begun")
+	case refused(err):
+		s.stop("the server does not take heartbeats: " + err.Error())
+	}
+}
+
+// stop ends the run, for a reason.
+func (s *supervisor) stop(why string) {
+	s.overOnce.Do(func() {
+		s.logger.Info("the run is ended", "why", why)
+		s.Tell("The agent is being ended: %s.", why)
+		s.why = why
+		close(s.over)
+	})
+}

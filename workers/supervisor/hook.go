@@ -1,0 +1,199 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"maestro/internal/files"
+	"maestro/service/wire"
+	"maestro/workers/agent"
+	"maestro/workers/sandbox"
+)
+
+// maxPayload bounds what an agent's program says about a call; it holds whole files that are written.
+const maxPayload = 64 << 20
+
+// maxShown bounds what a record shows of a command.
+const maxShown = 4 << 10
+
+// The permission modes of a session (docs/spec/003-manifest-schema.md, "Session Configuration").
+const (
+	modeReadOnly    = "readOnly"
+	modeInteractive = "interactive"
+)
+
+// judge decides about the tool calls of one run (docs/spec/001-agent-launch-and-sandbox.md, "Sandbox Constraints").
+type judge struct {
+	run  int
+	mode string
+	dirs sandbox.Dirs
+	// writable are directories besides the workspace, the target and /tmp in which the agent may write files.
+	writable []string
+
+	decisions *decisions
+	mail      *mailbox
+	// ask asks the user about a call, and returns whether it is allowed.
+	ask func(ctx context.Context, question string) (allowed bool, reason string)
+	// blocked records a call that was denied; seen notes every call.
+	blocked func(tool, command, reason string)
+	seen    func(call agent.HookCall)
+	now     func() time.Time
+}
+
+// serve answers the hook of the agent's program. Whatever goes wrong denies the call.
+func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
+	payload, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPayload))
+	var call agent.HookCall
+	if err == nil {
+		call, err = agent.ParseHook(payload)
+	}
+	if err != nil {
+		j.answer(w, call.Denied("Maestro cannot read this call, so it is denied: "+err.Error()))
+		return
+	}
+	if call.After {
+		j.allow(r.Context(), w, call)
+		return
+	}
+	j.decisions.begin(call.Key)
+	j.seen(call)
+	made := j.decide(r.Context(), call)
+	made.At, made.Run, made.Agent, made.Tool, made.Key = j.now(), j.run, call.Agent, call.Tool, call.Key
+	if made.Command = call.Command; made.Command == "" {
+		made.Command = strings.Join(call.Paths, " ")
+	}
+	made.Command = short(made.Command)
+	if err := j.decisions.record(made); err != nil {
+		j.answer(w, call.Denied("Maestro cannot write its decision down, so the call is denied: "+err.Error()))
+		return
+	}
+	if !made.Allowed {
+		j.blocked(call.Tool, made.Command, made.Reason)
+		j.answer(w, call.Denied("Maestro does not allow this: "+made.Reason))
+		return
+	}
+	j.allow(r.Context(), w, call)
+}
+
+// allow lets a call run, and gives the agent its mail where its program can.
+func (j *judge) allow(ctx context.Context, w http.ResponseWriter, call agent.HookCall) {
+	if _, can := call.Allowed("x"); !can { // the mail waits for another call
+		answer, _ := call.Allowed("")
+		j.answer(w, answer)
+		return
+	}
+	mail, given := j.mail.take()
+	answer, _ := call.Allowed(mail)
+	j.answer(w, answer)
+	given(context.WithoutCancel(ctx))
+}
+
+func (j *judge) answer(w http.ResponseWriter, a agent.Answer) {
+	w.Header().Set("Content-Type", "application/json")
+	content, err := json.Marshal(wire.HookAnswer{Stdout: a.Stdout, Stderr: a.Stderr, ExitCode: a.ExitCode})
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError) // the hook denies then
+		return
+	}
+	w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+	_, _ = w.Write(content) // a hook that is gone denies
+	_ = http.NewResponseController(w).Flush()
+}
+
+// decide judges a call.
+func (j *judge) decide(ctx context.Context, call agent.HookCall) decision {
+	if verdict := j.judged(call); !verdict.Allowed {
+		return decision{Rule: string(verdict.Rule), Reason: verdict.Reason}
+	}
+	if j.mode != modeInteractive || harmless(call) {
+		return decision{Allowed: true}
+	}
+	what := call.Command
+	if what == "" {
+		what = strings.Join(call.Paths, ", ")
+	}
+	allowed, reason := j.ask(ctx, fmt.Sprintf("May the agent use its tool %s?\n%s", call.Tool, short(what)))
+	return decision{Allowed: allowed, Rule: "ask", Reason: reason}
+}
+
+// harmless reports whether a call changes nothing but what the agent itself keeps, and Maestro's own records, for which
+// Maestro asks for permission itself.
+func harmless(call agent.HookCall) bool {
+	switch call.Kind {
+	case agent.KindRead, agent.KindNotes, agent.KindSubagent:
+		return true
+	case agent.KindShell:
+		program, _, _ := strings.Cut(strings.TrimSpace(call.Command), " ")
+		return program == "maestro" && !strings.ContainsAny(call.Command, ";|&$`<>()\n\\")
+	case agent.KindEdit, agent.KindWeb, agent.KindOther:
+	}
+	return false
+}
+
+// judged applies the rules of the sandbox.
+func (j *judge) judged(call agent.HookCall) sandbox.Verdict {
+	switch call.Kind {
+	case agent.KindShell:
+		dirs := j.dirs
+		if filepath.IsAbs(call.Cwd) {
+			dirs.Cwd = call.Cwd
+		}
+		if j.mode == modeReadOnly {
+			dirs.Target = dirs.Workspace
+			if dirs.Cwd == "" {
+				dirs.Cwd = j.dirs.Target
+			}
+		}
+		return sandbox.Judge(dirs, call.Command)
+	case agent.KindEdit:
+		return j.edits(call)
+	case agent.KindRead, agent.KindWeb, agent.KindSubagent, agent.KindNotes, agent.KindOther:
+	}
+	return sandbox.Verdict{Allowed: true}
+}
+
+// edits judges a tool that changes files.
+func (j *judge) edits(call agent.HookCall) sandbox.Verdict {
+	within := slices.Concat(j.writable, []string{j.dirs.Workspace, "/tmp"})
+	if j.mode != modeReadOnly {
+		within = append(within, j.dirs.Target)
+	}
+	for _, path := range call.Paths {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(call.Cwd, path)
+		}
+		path = filepath.Clean(path)
+		if files.Within(path, j.dirs.MaestroHome) ||
+			!slices.ContainsFunc(within, func(dir string) bool { return files.Within(path, dir) }) {
+			next := "Write below " + j.dirs.Target + " instead."
+			if j.mode == modeReadOnly {
+				next = "This session may only read; say in your report what should change."
+			}
+			return sandbox.Verdict{
+				Rule:   sandbox.RuleOutside,
+				Reason: fmt.Sprintf("%s is outside of the directories that you may change. %s", path, next),
+			}
+		}
+	}
+	return sandbox.Verdict{Allowed: true}
+}
+
+// short cuts a text for a record.
+func short(text string) string {
+	text = strings.ToValidUTF8(text, "�")
+	if len(text) <= maxShown {
+		return text
+	}
+	cut := maxShown - len("…")
+	for cut > 0 && text[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return text[:cut] + "…"
+}

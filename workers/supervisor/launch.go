@@ -1,0 +1,229 @@
+package supervisor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"maestro/workers/agent"
+	"maestro/workers/blank"
+	"maestro/workers/confine"
+	"maestro/workers/processes"
+)
+
+// The waits while an agent is ended: after each, the next stronger means follows.
+const (
+	interruptWait = 5 * time.Second
+	terminateWait = 5 * time.Second
+	killWait      = 5 * time.Second
+)
+
+// outcome is how one launch of the agent's program ended.
+type outcome struct {
+	code   *int
+	signal string
+	// end is what the program itself said about its end, nil if nothing.
+	end          *agent.Ended
+	said         string
+	conversation string
+	// explained is what the exit code means.
+	explained string
+}
+
+// ok reports whether the program says that it did what it was asked. That its work is done is for the session to say.
+func (o outcome) ok() bool {
+	return o.code != nil && *o.code == 0 && (o.end == nil || o.end.OK)
+}
+
+// reason says in words how the launch ended.
+func (o outcome) reason() string {
+	switch {
+	case o.end != nil && o.end.Reason != "":
+		return o.end.Reason
+	case o.explained != "":
+		return o.explained
+	case o.signal != "":
+		return "signal " + o.signal + " ended it"
+	case o.code != nil:
+		return "exit code " + strconv.Itoa(*o.code)
+	}
+	return "it did not start"
+}
+
+// launched is a running launch.
+type launched struct {
+	process *confine.Process
+	stream  *stream
+	// interrupts says that SIGINT makes the program end its tools too.
+	interrupts bool
+	ended      chan struct{}
+	result     outcome
+	err        error
+}
+
+// launch starts the agent's program. It does not wait for it.
+func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy confine.Policy) (*launched, error) {
+	secrets := blank.Of(append([]string{s.SessionToken, s.RunnerToken}, start.Secrets...)...)
+	root, err := os.OpenRoot(s.dirs.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	output, err := appendTo(root, start.Output)
+	if err != nil {
+		return nil, err
+	}
+	problems, err := appendTo(root, start.Output[:len(start.Output)-len(filepath.Ext(start.Output))]+".stderr.log")
+	if err != nil {
+		return nil, errors.Join(err, output.Close())
+	}
+	reading, writing, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, output.Close(), problems.Close())
+	}
+	blanked, blankedProblems := secrets.Writer(output), secrets.Writer(problems)
+	cmd := &exec.Cmd{
+		Path:        start.Path,
+		Args:        append([]string{start.Path}, start.Args...),
+		Env:         start.Env,
+		Dir:         start.Dir,
+		Stdin:       newReader(start.Stdin),
+		Stdout:      writing,
+		Stderr:      blankedProblems,
+		WaitDelay:   killWait,
+		SysProcAttr: ownGroup(),
+	}
+	l := &launched{
+		stream: &stream{
+			reader: s.driver.Reader(s.used),
+			file:   blanked,
+			see:    s.observed,
+		},
+		interrupts: start.Interrupt,
+		ended:      make(chan struct{}),
+	}
+	l.process, err = confine.Start(ctx, []string{s.Program, "agent-exec"}, policy, s.layers, cmd)
+	if err := errors.Join(err, writing.Close()); err != nil {
+		return nil, errors.Join(err, reading.Close(), output.Close(), problems.Close())
+	}
+	s.waited.Store(int64(l.process.Pid()))
+	copied := make(chan error, 1)
+	go func() { copied <- l.stream.copy(reading) }()
+	go func() {
+		defer close(l.ended)
+		err := l.process.Wait()
+		s.waited.Store(0)
+		// What the program left behind may keep the pipe open.
+		s.endBelow()
+		var late error
+		select {
+		case late = <-copied:
+		case <-s.calls.after(killWait):
+			_ = reading.SetReadDeadline(time.Unix(0, 1)) // ends the copying
+			late = <-copied
+		}
+		l.result = s.outcomeOf(l, l.process.State())
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = nil
+		}
+		l.err = errors.Join(err, late, blanked.Close(), blankedProblems.Close(), reading.Close(), output.Close(),
+			problems.Close())
+	}()
+	return l, nil
+}
+
+// outcomeOf describes how the program ended.
+func (s *supervisor) outcomeOf(l *launched, state *os.ProcessState) outcome {
+	l.stream.mu.Lock()
+	o := outcome{end: l.stream.end, conversation: l.stream.conversation}
+	l.stream.mu.Unlock()
+	o.said = l.stream.last()
+	if state == nil {
+		return o
+	}
+	code := state.ExitCode()
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() { //nolint:misspell // its name
+		code = 128 + int(status.Signal())
+	}
+	if number := code - 128; number > 0 && number < 65 && s.driver.Explain(code) == "" {
+		o.signal = signalName(number)
+		return o
+	}
+	o.code, o.explained = &code, s.driver.Explain(code)
+	return o
+}
+
+// end ends a launch with everything below it: an interrupt where the program then ends its tools itself, then a
+// request, then force.
+func (s *supervisor) end(l *launched) {
+	if l.interrupts {
+		_ = l.process.Signal(os.Interrupt) // it may have ended
+		if s.endsWithin(l, interruptWait) {
+			return
+		}
+	}
+	below := processes.Below(os.Getpid())
+	_ = l.process.Signal(syscall.SIGTERM)
+	signalAll(below, syscall.SIGTERM)
+	if s.endsWithin(l, terminateWait) {
+		return
+	}
+	signalAll(processes.Below(os.Getpid()), syscall.SIGKILL)
+	l.process.Kill()
+	<-l.ended
+}
+
+func (s *supervisor) endsWithin(l *launched, wait time.Duration) bool {
+	select {
+	case <-l.ended:
+		return true
+	case <-s.calls.after(wait):
+		return false
+	}
+}
+
+// endBelow kills what is below this process, until nothing is.
+func (s *supervisor) endBelow() {
+	for range 100 {
+		below := processes.Below(os.Getpid())
+		if len(below) == 0 {
+			return
+		}
+		signalAll(below, syscall.SIGKILL)
+		processes.Reap(int(s.waited.Load()))
+		<-s.calls.after(10 * time.Millisecond)
+	}
+	s.logger.Warn("processes of the agent could not be ended", "pids", processes.Below(os.Getpid()))
+}
+
+func signalAll(pids []int, signal syscall.Signal) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, signal) // it may have ended
+	}
+}
+
+// appendTo opens a file of the workspace to append to it, and follows no link out of the workspace.
+func appendTo(root *os.Root, name string) (*os.File, error) {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the file for the agent's output: %w", err)
+	}
+	return f, nil
+}
+
+// newReader returns a reader of a program's whole input, nil if it has none.
+func newReader(content []byte) io.Reader {
+	if len(content) == 0 {
+		return nil
+	}
+	return bytes.NewReader(content)
+}

@@ -1,0 +1,62 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+
+	"maestro/internal/home"
+	"maestro/workers/agent"
+)
+
+// Main is the program `maestro agent-run`: it supervises the run that stdin describes, and returns the exit code. ctx
+// ends when the process is told to stop.
+func Main(ctx context.Context, stdin io.Reader, stderr io.Writer) int {
+	logger := slog.New(slog.NewTextHandler(stderr, nil))
+	c, err := ReadConfig(stdin)
+	if err == nil {
+		err = Run(ctx, c, Drivers(c.Home), nil, logger)
+	}
+	switch {
+	case errors.Is(err, home.ErrSupervised):
+		logger.Info("another supervisor has the session already", "session", c.SessionID, "run", c.Run)
+		return 0
+	case err != nil:
+		logger.Error("the run ended with an error", "session", c.SessionID, "run", c.Run, "why", err)
+		return 1
+	}
+	return 0
+}
+
+// Drivers returns the function that finds the driver of an agent: by the configuration in the home, which is read each
+// time.
+func Drivers(dir string) func(name string) (agent.Driver, error) {
+	return func(name string) (agent.Driver, error) {
+		c, err := LoadAgents(dir)
+		if err != nil {
+			return nil, err
+		}
+		return c.Driver(name)
+	}
+}
+
+// LoadAgents reads how agents are run on this machine, from agents.json of a home. Without the file, the known agents
+// are run as they are installed.
+func LoadAgents(dir string) (agent.Config, error) {
+	h, err := home.Open(dir)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	defer func() { _ = h.Close() }()
+	content, err := h.Agents()
+	if errors.Is(err, fs.ErrNotExist) {
+		return agent.Config{}, nil
+	}
+	if err != nil {
+		return agent.Config{}, fmt.Errorf("read how agents are run: %w", err)
+	}
+	return agent.ParseConfig(content)
+}

@@ -1,0 +1,185 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/workers/agent"
+)
+
+// record is a command that the supervisor sends as the session's runner.
+type record struct {
+	id   string
+	body any
+	key  string
+}
+
+// records are sent in order, each until the server has answered. Use is summed up meanwhile, so that a server that is
+// away, or a talkative agent, costs one record for many turns.
+type records struct {
+	calls   *calls
+	session string
+	number  int
+	logger  *slog.Logger
+	came    chan struct{}
+
+	mu      sync.Mutex
+	waiting []record
+	sent    int
+	used    map[string]agent.Used
+	sending bool
+	idle    *sync.Cond
+}
+
+func newRecords(c *calls, session string, run int, logger *slog.Logger) *records {
+	r := &records{
+		calls:   c,
+		session: session,
+		number:  run,
+		logger:  logger,
+		came:    make(chan struct{}, 1),
+		used:    map[string]agent.Used{},
+	}
+	r.idle = sync.NewCond(&r.mu)
+	return r
+}
+
+// add appends a record; the caller holds the mutex.
+func (r *records) add(id string, body any) {
+	r.sent++
+	r.waiting = append(r.waiting, record{id, body, fmt.Sprintf("%s/%d/%d", r.session, r.number, r.sent)})
+	r.wake()
+}
+
+func (r *records) wake() {
+	select {
+	case r.came <- struct{}{}:
+	default: // it is told already
+	}
+}
+
+// blocked records a call that was not allowed.
+func (r *records) blocked(tool, command, reason string, killed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if command == "" {
+		command = tool
+	}
+	r.add("sandbox:blocked", &commands.BlockCommand{
+		SessionID: r.session,
+		Run:       r.number,
+		Tool:      tool,
+		Command:   short(command),
+		Reason:    short(reason),
+		Killed:    killed,
+	})
+}
+
+// stuck records what the agent looks like.
+func (r *records) stuck(kind events.StuckKind, detail string, since time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.add("session:stuck", &commands.MarkStuck{
+		SessionID: r.session,
+		Run:       r.number,
+		Kind:      kind,
+		Detail:    short(detail),
+		Since:     since.UnixMilli(),
+	})
+}
+
+// use adds to what the agent used.
+func (r *records) use(u agent.Used) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sum := r.used[u.Model]
+	sum.Model = u.Model
+	sum.Turns += u.Turns
+	sum.Input += u.Input
+	sum.Cached += u.Cached
+	sum.Output += u.Output
+	sum.Reasoning += u.Reasoning
+	sum.CostMicros += u.CostMicros
+	r.used[u.Model] = sum
+	r.wake()
+}
+
+// next returns the record to send, nil if there is none.
+func (r *records) next() *record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.waiting) == 0 {
+		for model, u := range r.used {
+			delete(r.used, model)
+			usage := usageOf(u)
+			if usage == (events.Usage{Model: usage.Model}) {
+				continue
+			}
+			r.add("session:usage", &commands.UseSession{SessionID: r.session, Run: r.number, Usage: usage})
+			break
+		}
+	}
+	if len(r.waiting) == 0 {
+		r.sending = false
+		r.idle.Broadcast()
+		return nil
+	}
+	r.sending = true
+	first := r.waiting[0]
+	return &first
+}
+
+// usageOf translates what the agent used: an event counts cached tokens and reasoning apart.
+func usageOf(u agent.Used) events.Usage {
+	return events.Usage{
+		Model:           u.Model,
+		Turns:           max(u.Turns, 0),
+		InputTokens:     max(u.Input-u.Cached, 0),
+		CachedTokens:    max(u.Cached, 0),
+		OutputTokens:    max(u.Output-u.Reasoning, 0),
+		ReasoningTokens: max(u.Reasoning, 0),
+		CostMicros:      max(u.CostMicros, 0),
+	}
+}
+
+// run sends records until ctx ends.
+func (r *records) run(ctx context.Context) {
+	for {
+		for record := r.next(); record != nil; record = r.next() {
+			_, err := r.calls.do(ctx, r.calls.runner, record.id, record.body, record.key)
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				r.logger.Warn("the server refused a record of the run", "command", record.id, "why", err)
+			}
+			r.mu.Lock()
+			r.waiting = r.waiting[1:]
+			r.mu.Unlock()
+		}
+		select {
+		case <-r.came:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// flush waits until all records are sent, or ctx ends.
+func (r *records) flush(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.idle.Broadcast()
+	})()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for ctx.Err() == nil && (r.sending || len(r.waiting) > 0 || len(r.used) > 0) {
+		r.idle.Wait()
+	}
+}

@@ -1,0 +1,243 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/service/wire"
+	"maestro/workers/agent"
+	"maestro/workers/manifest"
+	"maestro/workers/sandbox"
+)
+
+const (
+	// manifestName is the name of the agent's copy of its manifest, in its workspace.
+	manifestName = "manifest.json"
+	// checkWithin is how long a program may take to say its version.
+	checkWithin = 20 * time.Second
+	// answersWithin is how long an agent in interactive mode waits for the answer to what it may do.
+	answersWithin = 10 * time.Minute
+)
+
+// optionsOf returns how a manifest says that the agent is run.
+func optionsOf(m *manifest.Manifest) (events.AgentOptions, string) {
+	return events.AgentOptions{
+		PermissionMode:   string(m.Session.PermissionMode),
+		ThinkingMode:     m.Session.ThinkingMode,
+		MaxTurns:         m.Session.MaxTurns,
+		WorkingDirectory: m.Session.WorkingDirectory,
+	}, m.Session.Model
+}
+
+// autoAgent lets Maestro choose the agent by the task.
+const autoAgent = "auto"
+
+// agentOf returns the name of the agent that runs a session: the default is Claude, and auto follows the roles of
+// document 001, by the kind that the metadata of the first task names.
+func agentOf(x *wire.Session, m *manifest.Manifest) string {
+	name := m.Session.Agent
+	if name == "" {
+		name = x.Agent
+	}
+	switch name {
+	case "":
+		return agent.Claude
+	case autoAgent:
+		var about struct {
+			Kind string `json:"kind"`
+		}
+		if len(m.Tasks) > 0 {
+			_ = json.Unmarshal(m.Tasks[0].Metadata, &about) // free, so that it may be anything
+		}
+		return agent.Auto(about.Kind)
+	}
+	return name
+}
+
+// placeManifest writes the agent's copy of the manifest into its workspace. The agent can read it, and where the kernel
+// allows that, not change it; the server has the original.
+func (s *supervisor) placeManifest(content []byte) error {
+	root, err := os.OpenRoot(s.dirs.Workspace)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	if err := root.Remove(manifestName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("replace the agent's manifest: %w", err)
+	}
+	f, err := root.OpenFile(manifestName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o400)
+	if err != nil {
+		return fmt.Errorf("write the agent's manifest: %w", err)
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
+}
+
+// environment returns the variables with which the agent's maestro finds its session.
+func (s *supervisor) environment(m *manifest.Manifest) map[string]string {
+	env := wire.Environment("", s.ProjectID, s.SessionID, m.Axes().Strategy,
+		filepath.Join(s.dirs.Workspace, manifestName))
+	delete(env, wire.EnvServerURL)
+	env[wire.EnvSocket] = s.socket
+	env[wire.EnvWorkspace] = filepath.Dir(s.dirs.Workspace)
+	return env
+}
+
+// addEnvironment adds variables to those of a launch, in place of any with the same name.
+func addEnvironment(env []string, more ...map[string]string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.ContainsFunc(more, func(m map[string]string) bool { _, has := m[name]; return has })
+	})
+	for _, m := range more {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			env = append(env, name+"="+m[name])
+		}
+	}
+	return env
+}
+
+// runBriefly runs a program that says something about itself.
+func runBriefly(ctx context.Context, path string, args, env []string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = env
+	cmd.WaitDelay = time.Second
+	return cmd.Output()
+}
+
+// newJudge returns the judge of the run's tool calls.
+func (s *supervisor) newJudge(user string) *judge {
+	return &judge{
+		run:  s.Run,
+		mode: s.options.PermissionMode,
+		dirs: sandbox.Dirs{
+			Workspace:   s.dirs.Workspace,
+			Target:      s.dirs.Target,
+			Home:        user,
+			MaestroHome: s.Home,
+		},
+		decisions: s.decisions,
+		mail:      s.mail,
+		ask:       s.ask,
+		blocked: func(tool, command, reason string) {
+			s.Tell("Blocked %s: %s", tool, reason)
+			s.records.blocked(tool, command, reason, false)
+		},
+		seen: func(call agent.HookCall) {
+			what := call.Command
+			if what == "" {
+				what = strings.Join(call.Paths, " ") + string(call.Input)
+			}
+			s.attention.called(call.Tool, what)
+		},
+		now: time.Now,
+	}
+}
+
+// ask asks the user and the session that spawned this one whether the agent may make a call. Without an answer in time,
+// it may not.
+func (s *supervisor) ask(ctx context.Context, question string) (allowed bool, reason string) {
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	answer, err := s.calls.do(ctx, s.calls.session, "report:needs-input", &commands.Report{
+		Message: question, Options: []string{answerAllow, answerDeny},
+	}, "")
+	var input, text string
+	if err == nil {
+		input, err = questionOf(answer)
+	}
+	if err == nil {
+		text, err = s.answerTo(ctx, input)
+	}
+	switch {
+	case err != nil:
+		return false, "nobody allowed it in time; go on with something else, or ask with `maestro report needs-input`"
+	case text == answerAllow:
+		return true, ""
+	}
+	return false, "the answer was: " + text
+}
+
+// The answers to the question whether an agent may do something.
+const (
+	answerAllow = "allow"
+	answerDeny  = "deny"
+)
+
+// questionOf returns the question that a command opened.
+func questionOf(answer client.Answer) (string, error) {
+	if answer.Asked != "" {
+		return answer.Asked, nil
+	}
+	var event struct {
+		Data struct {
+			InputID string `json:"inputId"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(answer.Event, &event); err != nil {
+		return "", fmt.Errorf("the answer of the server: %w", err)
+	}
+	if event.Data.InputID == "" {
+		return "", errors.New("the answer of the server names no question")
+	}
+	return event.Data.InputID, nil
+}
+
+// observed notes what the agent's output shows.
+func (s *supervisor) observed(o agent.Observation) {
+	s.attention.heardNow()
+	s.Saw(o)
+	switch o := o.(type) {
+	case agent.Called:
+		s.decisions.shown(o.ID, o.Key, o.Tool, o.Summary)
+		if o.Key == "" {
+			s.attention.called(o.Tool, o.Summary)
+		}
+	case agent.Returned:
+		s.decisions.returned(o.ID, o.Failed)
+	case agent.Used:
+		s.records.use(o)
+		s.count(o)
+	case agent.Retrying:
+		s.logger.Warn("the model's API fails; the agent tries again", "status", o.Status, "why", o.Reason)
+	case agent.Began:
+		if o.Conversation == "" {
+			return
+		}
+		if err := s.save(func(is *Saved) { is.Conversation = o.Conversation }); err != nil {
+			s.logger.Warn("the agent's conversation is not saved, so that nobody can resume it after a crash", "why", err)
+		}
+	case agent.Said, agent.Ended:
+	}
+}
+
+// count adds up what the run used, and ends an agent that has no limit of turns of its own at the session's.
+func (s *supervisor) count(u agent.Used) {
+	s.mu.Lock()
+	s.used.Turns += u.Turns
+	s.used.Input += u.Input
+	s.used.Cached += u.Cached
+	s.used.Output += u.Output
+	s.used.Reasoning += u.Reasoning
+	s.turns += u.Turns
+	over := s.countTurns && s.options.MaxTurns > 0 && s.turns >= int64(s.options.MaxTurns)
+	s.mu.Unlock()
+	if over {
+		s.stop(fmt.Sprintf("the agent used up its %d turns", s.options.MaxTurns))
+	}
+}

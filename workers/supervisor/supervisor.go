@@ -1,0 +1,287 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"maestro/events"
+	"maestro/internal/home"
+	"maestro/workers/agent"
+	"maestro/workers/confine"
+	"maestro/workers/outbox"
+	"maestro/workers/preflight"
+	"maestro/workers/processes"
+	"maestro/workers/socket"
+)
+
+// socketDir and socketFile name an agent's socket, below the directory of the workspaces: an agent may not change
+// anything there but its own workspace.
+const (
+	socketDir  = ".run"
+	socketFile = "agent.sock"
+)
+
+// supervisor is one run of one session.
+type supervisor struct {
+	Config
+	// Console shows what happens to a person who runs the agent in a terminal; nil if nobody watches.
+	Console
+	home   *home.Home
+	files  *home.RunFiles
+	calls  *calls
+	keeper *keeper
+	mail   *mailbox
+	logger *slog.Logger
+
+	decisions *decisions
+	attention *attention
+	records   *records
+	judge     *judge
+
+	driver  agent.Driver
+	dirs    preflight.Dirs
+	layers  []confine.Layer
+	options events.AgentOptions
+	model   string
+	socket  string
+	// given are the variables that a user set for the session.
+	given map[string]string
+	// over is closed when the session has ended, or its secret is not valid any more; why says which.
+	over     chan struct{}
+	overOnce sync.Once
+	why      string
+	// waited is the process that somebody waits for.
+	waited atomic.Int64
+
+	mu    sync.Mutex
+	saved Saved
+	// used is what the runs of the conversation have used so far, turns how many turns this run took.
+	used       agent.Used
+	turns      int64
+	countTurns bool
+	// running is the current launch, nil between launches.
+	running *launched
+	// unguarded says why the agent had to be ended, "" if it had not.
+	unguarded string
+}
+
+// Console shows the course of a run to a person. Each method may be called concurrently.
+type Console interface {
+	// Saw shows what the agent does.
+	Saw(o agent.Observation)
+	// Tell shows what the supervisor does.
+	Tell(format string, args ...any)
+}
+
+// silence is a Console for nobody.
+type silence struct{}
+
+func (silence) Saw(agent.Observation) {}
+func (silence) Tell(string, ...any)   {}
+
+// Saved is what a supervisor keeps in the home, for the runner that finds it gone.
+type Saved struct {
+	Run     int       `json:"run"`
+	Runner  string    `json:"runner"`
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+	// Exit is how the agent ended, once it did.
+	Exit *Exit `json:"exit,omitempty"`
+	// Conversation is the agent's own, as soon as it is known.
+	Conversation string `json:"conversation,omitempty"`
+	// Socket is where the agent's programs find the supervisor: they have it in their environment.
+	Socket string `json:"socket,omitempty"`
+	// Reported says that the server knows.
+	Reported bool `json:"reported,omitempty"`
+}
+
+// Exit is how the agent of a run ended.
+type Exit struct {
+	Code         *int   `json:"code,omitempty"`
+	Signal       string `json:"signal,omitempty"`
+	Reason       string `json:"reason,omitempty"`
+	LastOutput   string `json:"lastOutput,omitempty"`
+	Conversation string `json:"conversation,omitempty"`
+}
+
+// Run supervises one run of a session, from its preparation until the server knows how it ended. ctx ends it early: the
+// agent is then ended, and its exit recorded.
+func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver, error), console Console,
+	logger *slog.Logger,
+) (err error) {
+	if console == nil {
+		console = silence{}
+	}
+	s := &supervisor{
+		Config:  c,
+		Console: console,
+		logger:  logger.With("session", c.SessionID, "run", c.Run),
+		over:    make(chan struct{}),
+	}
+	for _, layer := range c.Layers {
+		s.layers = append(s.layers, confine.Layer(layer))
+	}
+	if s.home, err = home.Open(c.Home); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.home.Close()) }()
+	if s.files, err = s.home.TakeRun(c.SessionID); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.files.Close()) }()
+	if err := s.save(func(is *Saved) {
+		*is = Saved{
+			Run:          c.Run,
+			Runner:       c.Runner,
+			PID:          os.Getpid(),
+			Started:      time.Now(),
+			Conversation: c.Conversation,
+		}
+	}); err != nil {
+		return err
+	}
+	box, err := outbox.Open(s.home.Root(), c.SessionID, func() string { return c.SessionToken })
+	if err != nil {
+		return err
+	}
+	log, err := s.files.Decisions()
+	if err != nil {
+		return fmt.Errorf("open the log of decisions: %w", err)
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	s.calls = newCalls(c, s.home, s.logger)
+	defer s.calls.close()
+	s.keeper = &keeper{
+		box:     box,
+		calls:   s.calls,
+		now:     time.Now,
+		logger:  s.logger,
+		arrived: make(chan struct{}, 1),
+	}
+	s.keeper.arrived <- struct{}{} // an earlier run may have left something
+	s.mail = newMailbox(s.calls, c.SessionID, s.logger, s.look)
+	s.records = newRecords(s.calls, s.SessionID, s.Run, s.logger)
+	s.decisions = newDecisions(log, s.logger, s.stopUnguarded)
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	s.attention = &attention{
+		silent: c.Silent,
+		now:    time.Now,
+		tick:   ticker.C,
+		tell:   s.records.stuck,
+	}
+	processes.Adopt()
+	return s.supervise(ctx, drivers)
+}
+
+// supervise keeps the helpers of a run going while the agent works.
+func (s *supervisor) supervise(ctx context.Context, drivers func(name string) (agent.Driver, error)) error {
+	helpers, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer stop()
+	for _, run := range []func(context.Context){
+		s.keeper.run, s.mail.run, s.beat, s.attention.run, s.reap,
+	} {
+		group.Go(func() { run(helpers) })
+	}
+	recording, stopRecording := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopRecording()
+	group.Go(func() { s.records.run(recording) })
+	exit := s.work(ctx, &group, helpers, drivers)
+	if ctx.Err() != nil {
+		exit.Reason = "its supervisor was told to stop"
+	}
+	return s.finish(ctx, exit)
+}
+
+// reap removes ended descendants from the process table, until ctx ends.
+func (s *supervisor) reap(ctx context.Context) {
+	if len(processes.Ended()) == 0 {
+		return
+	}
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, processes.Ended()...)
+	defer signal.Stop(ended)
+	for {
+		select {
+		case <-ended:
+			processes.Reap(int(s.waited.Load()))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// save changes what is known of the run, and keeps it in the home.
+func (s *supervisor) save(change func(*Saved)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.saved)
+	content, err := json.Marshal(s.saved)
+	if err != nil {
+		return err
+	}
+	return s.files.Save(append(content, '\n'))
+}
+
+// SocketPath returns the path of the socket of a session's agent.
+func SocketPath(workspaces, session string) string {
+	return filepath.Join(workspaces, socketDir, session, socketFile)
+}
+
+// openSocket listens where the agent's programs find the supervisor.
+func (s *supervisor) openSocket(ctx context.Context, group *sync.WaitGroup) error {
+	s.socket = SocketPath(filepath.Dir(s.dirs.Workspace), s.SessionID)
+	dir := filepath.Dir(s.socket)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the directory of the agent's socket: %w", err)
+	}
+	listener, err := socket.Listen(ctx, s.socket)
+	if err != nil {
+		return err
+	}
+	if err := s.save(func(is *Saved) { is.Socket = s.socket }); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	g := &gate{
+		calls:  s.calls,
+		keeper: s.keeper,
+		hook:   s.judge.serve,
+		heard:  s.attention.heardNow,
+		logger: s.logger,
+	}
+	group.Go(func() {
+		if err := g.serve(ctx, listener); err != nil && ctx.Err() == nil {
+			s.logger.Error("the agent's socket ended", "why", err)
+			s.stopUnguarded("", "its socket ended: "+err.Error())
+		}
+		_ = os.RemoveAll(dir) // it holds the socket alone
+	})
+	return nil
+}
+
+// stopUnguarded ends the agent, because a call ran that nobody decided about.
+func (s *supervisor) stopUnguarded(tool, what string) {
+	s.mu.Lock()
+	running := s.running
+	first := s.unguarded == ""
+	s.unguarded = "a tool call ran without a decision: " + short(tool+" "+what)
+	s.mu.Unlock()
+	if !first {
+		return
+	}
+	s.records.blocked(tool, what, "it ran without a decision, so the agent was ended", true)
+	if running != nil {
+		go s.end(running) // it is waited for by whoever waits for the launch
+	}
+}

@@ -1,0 +1,437 @@
+package supervisor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/service/wire"
+	"maestro/workers/agent"
+	"maestro/workers/confine"
+	"maestro/workers/manifest"
+	"maestro/workers/preflight"
+)
+
+const (
+	// reminders is how often an agent that stopped without completing its session is reminded of that.
+	reminders = 2
+	// leaseParts is how many heartbeats fit into a lease; beatEvery is the longest time between two.
+	leaseParts = 3
+	beatEvery  = 10 * time.Second
+	// finishWithin is how long a supervisor that was told to stop tries to tell the server how its agent ended.
+	finishWithin = 5 * time.Second
+)
+
+// work prepares the run and launches the agent until its session is complete, waits or has ended.
+func (s *supervisor) work(
+	ctx context.Context, group *sync.WaitGroup, helpers context.Context, drivers func(string) (agent.Driver, error),
+) Exit {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group.Go(func() {
+		select {
+		case <-s.over:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	launch, m, err := s.prepare(ctx, group, helpers, drivers)
+	if err != nil {
+		return s.unprepared(ctx, err)
+	}
+	prompts, err := s.begin(ctx, m)
+	if err != nil {
+		return s.unprepared(ctx, err)
+	}
+	launch.Prompt, launch.System = prompts.Task, prompts.System
+	if s.Conversation != "" {
+		launch.Conversation = s.Conversation
+		mail, given := s.mail.take()
+		launch.Prompt = continued(mail)
+		given(ctx)
+	}
+	exit := Exit{Conversation: s.Conversation}
+	for reminded := 0; ; {
+		start, err := s.driver.Prepare(launch)
+		if err != nil {
+			return s.unprepared(ctx, err)
+		}
+		start.Env = addEnvironment(start.Env, s.given, s.environment(m))
+		s.mu.Lock()
+		s.countTurns = start.CountTurns
+		s.mu.Unlock()
+		l, err := s.launch(ctx, start, s.policy(start))
+		if err != nil {
+			exit.Reason = "the agent could not be started: " + err.Error()
+			return exit
+		}
+		o := s.await(ctx, l)
+		exit = Exit{
+			Code:         o.code,
+			Signal:       o.signal,
+			Reason:       o.reason(),
+			LastOutput:   o.said,
+			Conversation: cmp.Or(o.conversation, launch.Conversation),
+		}
+		next := s.after(ctx, o, exit.Conversation, &reminded)
+		if why := s.endedBy(); why != "" {
+			exit.Reason = why
+		}
+		if next == "" || exit.Conversation == "" {
+			return exit
+		}
+		launch.Conversation, launch.Prompt = exit.Conversation, next
+	}
+}
+
+// endedBy says why the supervisor ended the agent, "" if it did not.
+func (s *supervisor) endedBy() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unguarded != "" {
+		return s.unguarded
+	}
+	select {
+	case <-s.over:
+		return s.why
+	default:
+		return ""
+	}
+}
+
+// after decides what follows the end of a launch: the prompt of the next one, or "" if there is none.
+func (s *supervisor) after(ctx context.Context, o outcome, conversation string, reminded *int) string {
+	if ctx.Err() != nil || conversation == "" || !o.ok() || s.endedBy() != "" {
+		return ""
+	}
+	if err := s.keeper.flush(ctx); err != nil { // what it reported counts
+		return ""
+	}
+	var x wire.Session
+	err := s.calls.until(ctx, func(ctx context.Context) (err error) {
+		x, err = s.calls.session.Session(ctx, s.SessionID)
+		return err
+	})
+	if err != nil || x.EndedAt != nil || x.Status == events.SessionSaidDone {
+		return ""
+	}
+	if mail, given := s.fresh(ctx); mail != "" {
+		given(ctx)
+		s.Tell("The agent continues, because it has mail.")
+		return mail
+	}
+	if asks, err := s.asks(ctx); err != nil || asks {
+		return "" // the answer begins the next run
+	}
+	if *reminded++; *reminded > reminders {
+		return ""
+	}
+	s.Tell("The agent stopped without completing its session; it is reminded of that.")
+	return reminder()
+}
+
+// fresh returns the mail that came while the agent ended.
+func (s *supervisor) fresh(ctx context.Context) (string, func(context.Context)) {
+	var box wire.Mailbox
+	err := s.calls.until(ctx, func(ctx context.Context) (err error) {
+		box, err = s.calls.session.Mail(ctx, s.SessionID)
+		return err
+	})
+	if err == nil {
+		s.mail.came(box.Mail)
+	}
+	return s.mail.take()
+}
+
+// asks reports whether the session waits for the answer to a question.
+func (s *supervisor) asks(ctx context.Context) (open bool, err error) {
+	err = s.calls.until(ctx, func(ctx context.Context) error {
+		inputs, err := s.calls.runner.Inputs(ctx, wire.InputFilter{SessionID: s.SessionID, Status: "open"})
+		open = len(inputs) > 0
+		return err
+	})
+	return open, err
+}
+
+// prepare makes the checks before the launch, until they pass, and returns what is known about the launch then.
+func (s *supervisor) prepare(
+	ctx context.Context, group *sync.WaitGroup, helpers context.Context, drivers func(string) (agent.Driver, error),
+) (agent.Launch, *manifest.Manifest, error) {
+	for attempt := 1; ; attempt++ {
+		launch, m, err := s.check(ctx, drivers)
+		if err == nil {
+			if err := s.openSocket(helpers, group); err != nil {
+				return launch, m, err
+			}
+			launch.Hook = []string{s.Program, "hook", "--socket", s.socket}
+			return launch, m, nil
+		}
+		var failed *preflight.Failure
+		if !errors.As(err, &failed) {
+			return launch, m, err
+		}
+		again, err := s.escalate(ctx, failed, attempt)
+		if err != nil || !again {
+			return launch, m, cmp.Or(err, error(failed))
+		}
+	}
+}
+
+// escalate asks the user what to do about a failed check, and waits for the answer.
+func (s *supervisor) escalate(ctx context.Context, failed *preflight.Failure, attempt int) (again bool, err error) {
+	s.logger.Warn("the run cannot start", "check", failed.Check, "path", failed.Path, "why", failed.Message)
+	s.Tell("The agent cannot start: %s. %s. Answer the question in `maestro inbox`.", failed.Message, failed.Fix)
+	answer, err := s.calls.do(ctx, s.calls.runner, "preflight:failed", &commands.FailPreflight{
+		SessionID: s.SessionID,
+		Run:       s.Run,
+		Check:     string(failed.Check),
+		Path:      failed.Path,
+		Message:   short(failed.Message),
+		Fix:       short(failed.Fix),
+	}, fmt.Sprintf("%s/%d/preflight/%d", s.SessionID, s.Run, attempt))
+	if err != nil {
+		return false, err
+	}
+	input, err := questionOf(answer)
+	if err != nil {
+		return false, err
+	}
+	text, err := s.answerTo(ctx, input)
+	return err == nil && text != events.PreflightGiveUp, err
+}
+
+// answerTo waits for the answer to a question of the run.
+func (s *supervisor) answerTo(ctx context.Context, input string) (string, error) {
+	for {
+		came := s.mail.waits()
+		if mail, ok := s.mail.answer(input); ok {
+			s.mail.confirm(ctx, input)
+			return mail.Text, nil
+		}
+		select {
+		case <-came:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// check makes the checks once.
+func (s *supervisor) check(
+	ctx context.Context, drivers func(string) (agent.Driver, error),
+) (launch agent.Launch, m *manifest.Manifest, err error) {
+	var x wire.Session
+	var content []byte
+	var project wire.Project
+	if err := s.calls.until(ctx, func(ctx context.Context) (err error) {
+		own, err := s.calls.session.Credential(ctx, s.SessionID)
+		if err != nil {
+			return err
+		}
+		s.given = own.Env
+		if x, err = s.calls.session.Session(ctx, s.SessionID); err != nil {
+			return err
+		}
+		if content, err = s.calls.session.SessionManifest(ctx, s.SessionID); err != nil {
+			return err
+		}
+		project, err = s.calls.runner.Project(ctx, x.ProjectID)
+		return err
+	}); err != nil {
+		return launch, nil, err
+	}
+	if m, err = manifest.Parse(content); err != nil {
+		return launch, nil, fmt.Errorf("the manifest of the session: %w", err)
+	}
+	s.options, s.model = optionsOf(m)
+	name := agentOf(&x, m)
+	if s.driver, err = drivers(name); err != nil {
+		return launch, m, &preflight.Failure{
+			Check:   preflight.CheckAgent,
+			Message: "There is no agent " + name + " on this machine: " + err.Error(),
+			Fix:     "configure it in agents.json of the home, or spawn the session with another --agent",
+			Err:     err,
+		}
+	}
+	target := cmp.Or(s.options.WorkingDirectory, project.WorkingDir)
+	s.dirs, err = preflight.Prepare(preflight.Options{
+		Workspaces:     s.Workspaces,
+		Session:        s.SessionID,
+		Target:         target,
+		MaestroHome:    s.Home,
+		FixPermissions: s.FixPermissions,
+		Room:           s.Room,
+	})
+	if err != nil {
+		return launch, m, err
+	}
+	if err := s.checkAgent(ctx); err != nil {
+		return launch, m, err
+	}
+	launch, err = s.describe(content)
+	return launch, m, err
+}
+
+// checkAgent makes the checks of the agent's own program.
+func (s *supervisor) checkAgent(ctx context.Context) error {
+	for _, found := range s.driver.Check(ctx, os.Environ(), runBriefly) {
+		return &preflight.Failure{
+			Check:   preflight.Check(found.ID),
+			Path:    found.Path,
+			Message: found.Message,
+			Fix:     found.Fix,
+		}
+	}
+	return nil
+}
+
+// describe returns what is known about the launch, and puts the agent's copy of its manifest into the workspace.
+func (s *supervisor) describe(content []byte) (launch agent.Launch, err error) {
+	state, temp := filepath.Join(s.dirs.Workspace, ".state"), filepath.Join(s.dirs.Workspace, ".tmp")
+	for _, dir := range []string{state, temp} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return launch, fmt.Errorf("make the agent's directories: %w", err)
+		}
+	}
+	if err := s.placeManifest(content); err != nil {
+		return launch, err
+	}
+	user, err := os.UserHomeDir()
+	if err != nil {
+		return launch, err
+	}
+	s.judge = s.newJudge(user)
+	return agent.Launch{
+		SessionID:    s.SessionID,
+		ProjectID:    s.ProjectID,
+		Workspace:    s.dirs.Workspace,
+		Target:       s.dirs.Target,
+		Orchestrator: s.dirs.Orchestrator,
+		State:        state,
+		Options:      s.options,
+		Model:        s.model,
+		Environ:      os.Environ(),
+		Root:         os.Geteuid() == 0,
+		Maestro:      filepath.Dir(s.Program),
+		Temp:         temp,
+	}, nil
+}
+
+// policy returns what the kernel lets the agent reach.
+func (s *supervisor) policy(start *agent.Start) confine.Policy {
+	user, _ := os.UserHomeDir() // describe has read it
+	p := confine.Policy{
+		Home:      user,
+		ReadWrite: append([]string{s.dirs.Workspace}, start.ReadWrite...),
+		ReadOnly:  append([]string{filepath.Join(s.dirs.Workspace, manifestName)}, start.ReadOnly...),
+		Hidden:    []string{s.Home, filepath.Dir(s.dirs.Workspace)},
+		Temp:      filepath.Join(s.dirs.Workspace, ".tmp"),
+		Sockets:   []string{s.socket},
+	}
+	if s.options.PermissionMode != modeReadOnly {
+		p.ReadWrite = append(p.ReadWrite, s.dirs.Target)
+	}
+	return p
+}
+
+// begin registers the session, as `worker init` does, and renders its prompts.
+func (s *supervisor) begin(ctx context.Context, m *manifest.Manifest) (prompts Prompts, err error) {
+	_, err = s.calls.do(ctx, s.calls.session, string(m.Role)+":init",
+		&commands.InitSession{ManifestDigest: manifest.Digest(m.Canonical())}, fmt.Sprintf("%d/init", s.Run))
+	if err != nil {
+		return prompts, err
+	}
+	err = s.calls.until(ctx, func(ctx context.Context) (err error) {
+		prompts, err = RenderPrompts(ctx, s.calls.session, m, s.SessionID, s.ProjectID, s.dirs.Workspace)
+		return err
+	})
+	return prompts, err
+}
+
+// await waits for the end of a launch, and ends it when the run may not go on.
+func (s *supervisor) await(ctx context.Context, l *launched) outcome {
+	s.mu.Lock()
+	s.running = l
+	unguarded := s.unguarded
+	s.mu.Unlock()
+	s.attention.heardNow()
+	if unguarded != "" {
+		s.end(l)
+	}
+	select {
+	case <-l.ended:
+	case <-ctx.Done():
+		s.end(l)
+		<-l.ended
+	}
+	s.mu.Lock()
+	s.running = nil
+	s.mu.Unlock()
+	s.attention.rest()
+	s.decisions.reset()
+	if l.err != nil {
+		s.logger.Warn("the agent's output is not complete", "why", l.err)
+	}
+	return l.result
+}
+
+// unprepared is the exit of a run whose agent was not launched.
+func (s *supervisor) unprepared(ctx context.Context, err error) Exit {
+	var failed *preflight.Failure
+	switch {
+	case errors.As(err, &failed):
+		return Exit{Reason: "the agent was not started: " + failed.Message, Conversation: s.Conversation}
+	case ctx.Err() != nil:
+		return Exit{Reason: "the agent was not started: the run was ended before", Conversation: s.Conversation}
+	}
+	return Exit{Reason: "the agent was not started: " + err.Error(), Conversation: s.Conversation}
+}
+
+// finish tells the server how the run ended.
+func (s *supervisor) finish(ctx context.Context, exit Exit) error {
+	if err := s.save(func(is *Saved) { is.Exit = &exit }); err != nil {
+		s.logger.Error("the end of the run is not saved in the home", "why", err)
+	}
+	told, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	if ctx.Err() != nil {
+		told, cancel = context.WithTimeout(told, finishWithin)
+		defer cancel()
+	}
+	if err := s.keeper.flush(told); err != nil && !refused(err) {
+		s.logger.Warn("kept commands are not delivered yet", "why", err)
+	}
+	s.records.flush(told)
+	_, err := s.calls.do(told, s.calls.runner, "session:exited", exit.Command(s.SessionID, s.Run),
+		ExitKey(s.SessionID, s.Run))
+	if err != nil && !refused(err) {
+		return fmt.Errorf("the server does not know yet how the run ended: %w", err)
+	}
+	if err != nil {
+		s.logger.Warn("the server does not take how the run ended", "why", err)
+	}
+	return s.save(func(is *Saved) { is.Reported = true })
+}
+
+// ExitKey is the key of the command that records the end of a run, whoever sends it.
+func ExitKey(session string, run int) string { return fmt.Sprintf("%s/%d/exited", session, run) }
+
+// Command returns the record of the exit.
+func (e Exit) Command(session string, run int) *commands.ExitSession {
+	return &commands.ExitSession{
+		SessionID:    session,
+		Run:          run,
+		ExitCode:     e.Code,
+		Signal:       e.Signal,
+		Reason:       short(e.Reason),
+		LastOutput:   tail(e.LastOutput),
+		Conversation: e.Conversation,
+	}
+}
