@@ -38,7 +38,9 @@ type Launch struct {
 	// already, but the CLIs do not store it: pass it again.
 	Prompt, System string
 	// Hook is the command that judges a tool call: the absolute path of maestro, and arguments.
-	Hook    []string
+	Hook []string
+	// HookSeconds is how long the hook may take, 0 for 15 seconds. With permissionMode interactive it may take a week.
+	HookSeconds int
 	Options events.AgentOptions
 	Model   string // "": the CLI's default
 	// Conversation is the conversation to continue, as [Began] named it; "" begins one.

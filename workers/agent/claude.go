@@ -138,7 +138,7 @@ func (l *Launch) claudeSettings() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, limit := l.hookTimes()
+	_, limit := l.hookSeconds()
 	text, err := json.Marshal(map[string]any{
 		"disableAllHooks": false,
 		"hooks": map[string]any{"PreToolUse": []any{map[string]any{

@@ -7,25 +7,30 @@ import (
 	"strings"
 )
 
-// The seconds that a hook may take. A CLI lets a call run when its own limit passes, so the hook line ends long before
-// that, and denies. With permissionMode interactive, the hook waits for a person.
+// The seconds that a hook may take. With permissionMode interactive, the hook waits for a person. No CLI limits these
+// numbers, but their timers overflow after 24 days.
 const (
 	hookSeconds     = 15
-	hookLimit       = 60
 	questionSeconds = 7 * 24 * 3600
-	questionLimit   = questionSeconds + 3600
+	// hookMargin is what the CLI's own limit adds. When it passes, a CLI lets the call run, so the hook line ends long
+	// before, even on a slow machine.
+	hookMargin = 60
 )
 
 // denial is what the hook line says after any denial. The text is needed: Codex and Gemini let a call run if their hook
 // ends with 2 and has printed nothing.
 const denial = "Maestro did not allow this call."
 
-// hookTimes returns how long the hook may take, and the limit of the CLI, in seconds.
-func (l *Launch) hookTimes() (seconds, limit int) {
-	if l.interactive() {
-		return questionSeconds, questionLimit
+// hookSeconds returns how long the hook may take, and the limit of the CLI.
+func (l *Launch) hookSeconds() (seconds, limit int) {
+	seconds = l.HookSeconds
+	switch {
+	case l.interactive():
+		seconds = questionSeconds
+	case seconds <= 0:
+		seconds = hookSeconds
 	}
-	return hookSeconds, hookLimit
+	return seconds, seconds + hookMargin
 }
 
 // hookLine returns the shell line that judges a call. It denies unless the hook ends with 0, in time.
@@ -55,7 +60,7 @@ func (l *Launch) hookCommand() (string, error) {
 	}
 	argv := l.Hook
 	if timeout := inPath("timeout", l.Environ); timeout != "" {
-		seconds, _ := l.hookTimes()
+		seconds, _ := l.hookSeconds()
 		argv = append([]string{timeout, "-k", "1", strconv.Itoa(seconds)}, argv...)
 	}
 	quoted := make([]string, len(argv))

@@ -12,12 +12,30 @@ type shape struct {
 // shapes are the tokens of model APIs, of code hosts and clouds, and of Maestro. A longer prefix is before its own
 // prefix.
 var shapes = []shape{
-	{"sk-ant-", 16, name}, {"sk-", 20, name},
-	{"github_pat_", 20, word}, {"ghp_", 20, word}, {"gho_", 20, word}, {"ghu_", 20, word}, {"ghs_", 20, word},
-	{"ghr_", 20, word}, {"glpat-", 16, name}, {"npm_", 30, word}, {"hf_", 30, word},
-	{"AKIA", 16, word}, {"ASIA", 16, word}, {"AIza", 30, name}, {"ya29.", 20, dotted}, {"1//0", 30, name},
-	{"xoxb-", 10, name}, {"xoxp-", 10, name}, {"xoxa-", 10, name}, {"xoxs-", 10, name}, {"xapp-", 10, name},
-	{maestro + "s_", 20, dotted}, {maestro + "u_", 20, dotted}, {"mlc_", 8, name},
+	{"sk-ant-", 16, name},
+	{"sk-", 20, name},
+	{"github_pat_", 20, word},
+	{"ghp_", 20, word},
+	{"gho_", 20, word},
+	{"ghu_", 20, word},
+	{"ghs_", 20, word},
+	{"ghr_", 20, word},
+	{"glpat-", 16, name},
+	{"npm_", 30, word},
+	{"hf_", 30, word},
+	{"AKIA", 16, word},
+	{"ASIA", 16, word},
+	{"AIza", 30, name},
+	{"ya29.", 20, dotted},
+	{"1//0", 30, name},
+	{"xoxb-", 10, name},
+	{"xoxp-", 10, name},
+	{"xoxa-", 10, name},
+	{"xoxs-", 10, name},
+	{"xapp-", 10, name},
+	{maestro + "s_", 20, dotted},
+	{maestro + "u_", 20, dotted},
+	{"mlc_", 8, name},
 }
 
 // maestro begins the tokens of sessions and of users, whose prefixes are constants of service/wire.
