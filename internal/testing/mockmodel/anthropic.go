@@ -8,22 +8,6 @@ import (
 	"strings"
 )
 
-// Step is what the model does next: it calls a tool, or ends its turn with a text if Tool is "".
-type Step struct {
-	Tool      string
-	Arguments any
-	Text      string
-}
-
-// Result is what a tool answered.
-type Result struct {
-	Text   string
-	Failed bool
-}
-
-// Script returns the next step, given the tools that the agent offers and the results of all steps before.
-type Script func(tools []string, results []Result) Step
-
 // message is a message of a conversation. Its content is a text, or a list of blocks.
 type message struct {
 	Role    string          `json:"role"`
@@ -74,7 +58,7 @@ func results(conversation []message) (all []Result) {
 func Anthropic(script Script) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", func(w http.ResponseWriter, r *http.Request) {
-		var asked struct {
+		var request struct {
 			Model  string `json:"model"`
 			Stream bool   `json:"stream"`
 			Tools  []struct {
@@ -82,19 +66,18 @@ func Anthropic(script Script) http.Handler {
 			} `json:"tools"`
 			Messages []message `json:"messages"`
 		}
-		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
+		if !asked(w, r, &request) {
 			return
 		}
 		step := Step{Text: "ok"} // a request beside the conversation, such as for a title
 		var tools []string
-		for _, tool := range asked.Tools {
+		for _, tool := range request.Tools {
 			tools = append(tools, tool.Name)
 		}
 		if len(tools) > 0 {
-			step = script(tools, results(asked.Messages))
+			step = script(tools, results(request.Messages)).as("Bash", "command")
 		}
-		answer(w, asked.Model, asked.Stream, step, len(asked.Messages))
+		answer(w, request.Model, request.Stream, step, len(request.Messages))
 	})
 	mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"input_tokens":100}`)
@@ -102,9 +85,7 @@ func Anthropic(script Script) http.Handler {
 	return mux
 }
 
-type object = map[string]any
-
-func answer(w http.ResponseWriter, model string, stream bool, step Step, turn int) {
+func answer(w http.ResponseWriter, model string, streamed bool, step Step, turn int) {
 	content, begun := object{"type": "text", "text": step.Text}, object{"type": "text", "text": ""}
 	delta, why := object{"type": "text_delta", "text": step.Text}, "end_turn"
 	if step.Tool != "" {
@@ -118,30 +99,26 @@ func answer(w http.ResponseWriter, model string, stream bool, step Step, turn in
 		begun = object{"type": "tool_use", "id": id, "name": step.Tool, "input": object{}}
 		delta, why = object{"type": "input_json_delta", "partial_json": string(arguments)}, "tool_use"
 	}
-	usage := object{"input_tokens": 100, "output_tokens": 10}
+	usage := object{
+		"input_tokens": InputTokens - CachedTokens, "cache_read_input_tokens": CachedTokens,
+		"output_tokens": OutputTokens,
+	}
 	whole := object{
 		"id": fmt.Sprintf("msg_%d", turn), "type": "message", "role": "assistant", "model": model,
 		"content": []any{content}, "stop_reason": why, "stop_sequence": nil, "usage": usage,
 	}
-	if !stream {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(whole) // an agent that is gone needs no answer
+	if !streamed {
+		reply(w, whole)
 		return
 	}
 	whole["content"], whole["stop_reason"] = []any{}, nil
-	w.Header().Set("Content-Type", "text/event-stream")
-	for _, event := range []object{
-		{"type": "message_start", "message": whole},
-		{"type": "content_block_start", "index": 0, "content_block": begun},
-		{"type": "content_block_delta", "index": 0, "delta": delta},
-		{"type": "content_block_stop", "index": 0},
-		{"type": "message_delta", "delta": object{"stop_reason": why, "stop_sequence": nil}, "usage": usage},
-		{"type": "message_stop"},
-	} {
-		text, err := json.Marshal(event)
-		if err != nil {
-			return
-		}
-		_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], text)
-	}
+	stream(
+		w,
+		object{"type": "message_start", "message": whole},
+		object{"type": "content_block_start", "index": 0, "content_block": begun},
+		object{"type": "content_block_delta", "index": 0, "delta": delta},
+		object{"type": "content_block_stop", "index": 0},
+		object{"type": "message_delta", "delta": object{"stop_reason": why, "stop_sequence": nil}, "usage": usage},
+		object{"type": "message_stop"},
+	)
 }

@@ -1,0 +1,312 @@
+//go:build agents
+
+package agents_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"maestro/internal/testing/mockmodel"
+	"maestro/workers/agent"
+)
+
+// An agent runs in the target, is told what it needs, asks the hook about each call, and its usage is known.
+func TestDriversRunAgents(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		r.launch.Skills = []agent.Skill{skill()}
+		notes := map[string]string{agent.Claude: "CLAUDE.md", agent.Codex: "AGENTS.md", agent.Gemini: "GEMINI.md"}
+		r.put(notes[r.name], "NOTES-SEEN\n")
+		// Its quotes come back from each CLI as they were.
+		command := `echo 'a "b" c' "it's $HOME" \$x > out.txt; command -v maestro >> out.txt; env > env.txt`
+		r.steps(mockmodel.Shell(command))
+		o := r.run(agent.Used{})
+
+		content, err := os.ReadFile(filepath.Join(r.launch.Target, "out.txt"))
+		if err != nil || !strings.Contains(string(content), `a "b" c it's `) ||
+			!strings.Contains(string(content), filepath.Join(r.launch.Maestro, "maestro")+"\n") {
+			t := string(content)
+			r.Errorf("the command wrote %q, %v", t, err)
+		}
+		env, err := os.ReadFile(filepath.Join(r.launch.Target, "env.txt"))
+		if err != nil || strings.Contains(string(env), "MAESTRO_TOKEN") || strings.Contains(string(env), "SOMETHING") {
+			r.Errorf("the environment of the agent is\n%s%v", env, err)
+		}
+		for _, text := range []string{"PROMPT-SEEN", "SYSTEM-SEEN", "NOTES-SEEN", "SKILL-SEEN"} {
+			if !r.asked(text) {
+				r.Errorf("the model was not told %s", text)
+			}
+		}
+		if r.asked("root:x:0") {
+			r.Error("a word of the prompt became the content of a file")
+		}
+		judged := r.judged()
+		called, returned := seen[agent.Called](o), seen[agent.Returned](o)
+		if len(called) != 1 || len(judged) == 0 || len(returned) != 1 {
+			r.Fatalf("%d calls, %d judged, %d returned", len(called), len(judged), len(returned))
+		}
+		call := judged[0].Call
+		if called[0].Command != command || call.Command != command || call.Key != called[0].Key || call.Key == "" ||
+			call.Agent != r.name || call.Cwd != r.launch.Target {
+			r.Errorf("called %+v, judged %+v", called[0], call)
+		}
+		if returned[0].ID != called[0].ID || returned[0].Failed {
+			r.Errorf("returned %+v", returned[0])
+		}
+		began, said, ended := seen[agent.Began](o), seen[agent.Said](o), seen[agent.Ended](o)
+		if len(began) != 1 || began[0].Conversation == "" || len(ended) != 1 || !ended[0].OK || len(said) == 0 ||
+			said[len(said)-1].Text != "Done." {
+			r.Errorf("began %+v, said %+v, ended %+v", began, said, ended)
+		}
+		want := agent.Used{
+			Turns:  2,
+			Input:  2 * mockmodel.InputTokens,
+			Cached: 2 * mockmodel.CachedTokens,
+			Output: 2 * mockmodel.OutputTokens,
+		}
+		if r.name == agent.Gemini { // it asks a small model first
+			o.used.Turns, want.Turns = 0, 0
+			want.Input, want.Cached, want.Output = want.Input*3/2, want.Cached*3/2, want.Output*3/2
+		}
+		if o.used != want {
+			r.Errorf("used %+v, want %+v", o.used, want)
+		}
+		for _, path := range append(o.start.ReadOnly, o.start.ReadWrite...) {
+			if _, err := os.Stat(path); err != nil {
+				r.Error(err)
+			}
+		}
+		if *record {
+			r.record("works", o)
+		}
+	})
+}
+
+// The hook denies a call before it runs, and the model reads the reason.
+func TestHookDenies(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		r.steps(mockmodel.Shell("touch forbidden"), mockmodel.Shell("touch other"))
+		o := r.run(agent.Used{})
+		if r.has("forbidden") || !r.has("other") || !r.asked("this call is forbidden: use another command") {
+			r.Errorf("a denied call ran, or an allowed one did not, or the model was not told")
+		}
+		for _, call := range seen[agent.Called](o) {
+			if strings.Contains(call.Command, "forbidden") && call.Ran {
+				r.Errorf("shown as run: %+v", call)
+			}
+		}
+		if *record {
+			r.record("denied", o)
+		}
+	})
+}
+
+// However the hook fails, the call does not run.
+func TestHookFailsClosed(t *testing.T) {
+	for _, mode := range []string{"exit", "silent", "signal", "slow", "panic", "missing"} {
+		t.Run(mode, func(t *testing.T) {
+			everyAgent(t, func(r *rig) {
+				r.launch.Hook[2] = mode
+				r.launch.HookSeconds = 2
+				if mode == "missing" {
+					r.launch.Hook[0] += "-gone"
+				}
+				r.steps(mockmodel.Shell("touch ran"))
+				o := r.run(agent.Used{})
+				if r.has("ran") {
+					r.Error("the call ran")
+				}
+				if ended := seen[agent.Ended](o); len(ended) != 1 || !ended[0].OK {
+					r.Errorf("it did not end as after a denial: %+v", ended)
+				}
+			})
+		})
+	}
+}
+
+// off are the files with which a directory could switch the hook off.
+var off = map[string]string{
+	".claude/settings.json":       `{"disableAllHooks":true,"env":{"ANTHROPIC_BASE_URL":"http://127.0.0.1:1"}}`,
+	".claude/settings.local.json": `{"disableAllHooks":true}`,
+	".codex/config.toml":          "[features]\nhooks=false\n",
+	".codex/hooks.json":           `{"hooks":{"PreToolUse":[]}}`,
+	".gemini/settings.json":       `{"hooksConfig":{"enabled":false},"hooks":{"BeforeTool":[]}}`,
+	".gemini/.env":                "GEMINI_CLI_TRUST_WORKSPACE=true\nGEMINI_CLI_HOME=.\n",
+	".env":                        "GEMINI_CLI_TRUST_WORKSPACE=true\nGEMINI_CLI_HOME=.\nCODEX_HOME=.\nCLAUDE_CONFIG_DIR=.\n",
+}
+
+// The target cannot switch the hook off, and what an agent leaves in its own directory does not do it in the next run.
+func TestHookCannotBeSwitchedOff(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		for name, content := range off {
+			r.put(name, content)
+		}
+		r.steps(mockmodel.Shell("touch forbidden"))
+		r.run(agent.Used{})
+		if r.has("forbidden") {
+			r.Error("the target has switched the hook off")
+		}
+		state := filepath.Join(r.launch.State, r.name)
+		for _, sub := range []string{".", ".gemini"} {
+			for name, content := range off {
+				path := filepath.Join(state, sub, filepath.Base(name))
+				if os.MkdirAll(filepath.Dir(path), 0o700) != nil || os.WriteFile(path, []byte(content), 0o600) != nil {
+					r.Fatal("cannot write ", path)
+				}
+			}
+		}
+		r.run(agent.Used{})
+		if r.has("forbidden") {
+			r.Error("the agent's own files have switched the hook off")
+		}
+		if len(r.judged()) < 2 {
+			r.Errorf("the hook was asked %d times", len(r.judged()))
+		}
+	})
+}
+
+// An agent that was killed in the middle of a call continues its conversation, and its usage is counted once.
+func TestKilledAgentIsResumed(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		r.steps(mockmodel.Shell("touch before"), mockmodel.Shell("touch during; sleep 600"))
+		var conversation string
+		first := r.watch(agent.Used{}, func(o agent.Observation, cmd *exec.Cmd) {
+			switch o := o.(type) {
+			case agent.Began:
+				conversation = o.Conversation
+			case agent.Called:
+				if strings.Contains(o.Command, "sleep") {
+					killTree(r, cmd.Process.Pid)
+				}
+			}
+		})
+		if first.exitCode != -1 || len(seen[agent.Ended](first)) != 0 || conversation == "" || !r.has("before") {
+			r.Fatalf("it ended with %d, in the conversation %q", first.exitCode, conversation)
+		}
+		r.mu.Lock()
+		r.requests = nil
+		r.mu.Unlock()
+		r.launch.Conversation, r.launch.Prompt = conversation, "You were interrupted. CONTINUE-SEEN"
+		r.steps(mockmodel.Step{Text: "Not reached."})
+		r.script = func([]string, []mockmodel.Result) mockmodel.Step { return mockmodel.Step{Text: "Done."} }
+		second := r.run(first.used)
+		if began := seen[agent.Began](second); len(began) != 1 || began[0].Conversation != conversation {
+			r.Errorf("it began %+v, not %q", began, conversation)
+		}
+		for _, text := range []string{"PROMPT-SEEN", "SYSTEM-SEEN", "CONTINUE-SEEN", "touch before"} {
+			if !r.asked(text) {
+				r.Errorf("the model was not told %s", text)
+			}
+		}
+		turn := int64(mockmodel.InputTokens)
+		total := first.used.Input + second.used.Input
+		switch {
+		case r.name == agent.Gemini: // what a killed run used is not known; a small model is asked first
+			turn, total = 2*turn, second.used.Input
+		default:
+			turn *= 3
+		}
+		if total != turn {
+			r.Errorf("used %+v and %+v", first.used, second.used)
+		}
+		if *record {
+			r.record("resumed", second)
+		}
+	})
+}
+
+// The limit of turns holds, by the CLI or by counting, and the model is the chosen one.
+func TestLimitsAndModel(t *testing.T) {
+	models := map[string]string{agent.Claude: "haiku", agent.Codex: "gpt-5.6-codex", agent.Gemini: "gemini-3.8-pro"}
+	everyAgent(t, func(r *rig) {
+		r.launch.Model, r.launch.Options.MaxTurns = models[r.name], 2
+		r.launch.Options.ThinkingMode = "disabled"
+		step := mockmodel.Shell("echo again")
+		r.steps(step, step, step, step, step, step)
+		o := r.run(agent.Used{})
+		if !r.asked(models[r.name]) && r.name != agent.Gemini {
+			r.Errorf("the model %s was not asked", models[r.name])
+		}
+		if r.name == agent.Codex {
+			if !o.start.CountTurns || o.used.Turns != 7 {
+				r.Errorf("%+v", o.used)
+			}
+			return
+		}
+		ended := seen[agent.Ended](o)
+		if o.start.CountTurns || o.exitCode == 0 || len(ended) > 1 || len(seen[agent.Called](o)) > 3 {
+			r.Errorf("ended with %d %+v after %d calls", o.exitCode, ended, len(seen[agent.Called](o)))
+		}
+		if len(ended) == 1 && ended[0].Cause != agent.CauseTurns {
+			r.Errorf("ended %+v", ended)
+		}
+		if len(ended) == 0 && r.driver.Explain(o.exitCode) == "" {
+			r.Errorf("nothing says why it ended with %d", o.exitCode)
+		}
+		if *record {
+			r.record("turns", o)
+		}
+	})
+}
+
+// An agent that may only read cannot write, whatever the hook says, or the driver says that the hook has to see to it.
+// It can run maestro.
+func TestReadOnlyAgents(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		r.launch.Options.PermissionMode = "readOnly"
+		r.put("README.md", "README-SEEN\n")
+		write := mockmodel.Step{Tool: "Write", Arguments: map[string]any{
+			"file_path": filepath.Join(r.launch.Target, "written"), "content": "x",
+		}}
+		if r.name == agent.Gemini {
+			write.Tool = "write_file"
+		}
+		if r.name == agent.Codex {
+			write = mockmodel.Shell("true")
+		}
+		r.steps(
+			mockmodel.Shell("maestro whoami"), mockmodel.Shell("touch written"), mockmodel.Shell("maestro > written"),
+			mockmodel.Shell("maestro; touch written"), write,
+		)
+		o := r.run(agent.Used{})
+		if r.has("written") != o.start.JudgeReads {
+			r.Errorf("written: %t, and the hook has to judge: %t", r.has("written"), o.start.JudgeReads)
+		}
+		if !r.asked("this is maestro") {
+			r.Error("maestro did not run")
+		}
+	})
+}
+
+// Mail reaches the model with a tool call.
+func TestHookDeliversMail(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		r.launch.Hook[2] = `judgeThe door is "blue" & <dry>. MAIL-SEEN`
+		r.steps(mockmodel.Shell("true"), mockmodel.Shell("true"))
+		r.run(agent.Used{})
+		if !r.asked("MAIL-SEEN") {
+			r.Error("the model did not read the mail")
+		}
+	})
+}
+
+// The programs are found to be usable, and their login is missed.
+func TestCheckFindsPrograms(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		if findings := r.driver.Check(r.Context(), r.launch.Environ, program); len(findings) != 0 {
+			r.Errorf("%+v", findings)
+		}
+		bare, err := agent.Config{}.Driver(r.name)
+		if err != nil {
+			r.Fatal(err)
+		}
+		environ := append(slices.Clone(r.launch.Environ), "PATH="+*clis+":"+os.Getenv("PATH"))
+		findings := bare.Check(r.Context(), environ, program)
+		if len(findings) != 1 || findings[0].ID != agent.FindingLogin {
+			r.Errorf("%+v", findings)
+		}
+	})
+}
