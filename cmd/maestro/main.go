@@ -14,6 +14,7 @@ import (
 	"maestro/internal/cli/offline"
 	"maestro/internal/measure/command"
 	"maestro/internal/server/process"
+	"maestro/service/wire"
 	"maestro/workers/confine"
 	"maestro/workers/hook"
 	"maestro/workers/supervisor"
@@ -43,15 +44,15 @@ func ofAgents(args []string) (code int, ok bool) {
 		return 0, false
 	}
 	switch args[0] {
-	case "hook":
+	case wire.ProgramHook:
 		return hook.Main(context.Background(), args[1:], os.Stdin, os.Stdout, os.Stderr), true
-	case "agent-exec":
+	case wire.ProgramConfined:
 		code, err := confine.Exec()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "maestro:", err)
 		}
 		return code, true
-	case "agent-run":
+	case wire.ProgramSupervisor:
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		return supervisor.Main(ctx, os.Stdin, os.Stderr), true

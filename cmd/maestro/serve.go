@@ -261,6 +261,11 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	listening(a, address, natsURL, dir, handler.Health(), trusted.Status(), o.again, logger)
 	manager := process.ServiceManager{Socket: a.Getenv("NOTIFY_SOCKET"), Logger: logger}
 	manager.Ready(address)
+	stopRunner, err := runAgents(ctx, a, o.runner, lock.Home, served, address, certificates, logger)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer stopRunner()
 	serving, reopen := context.WithCancelCause(ctx)
 	defer reopen(nil)
 	defer process.Beside(ctx, func(ctx context.Context) {

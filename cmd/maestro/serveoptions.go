@@ -44,6 +44,7 @@ type serveOptions struct {
 	nats                                          listen.NATS
 	webhooksTo                                    []string
 	webhookPatience                               time.Duration
+	runner                                        runnerOptions
 }
 
 func serveCommand(a *cli.Run) *cobra.Command {
@@ -108,8 +109,10 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	)
 	f.IntVar(&o.backups.Keep, "backup-keep", 7, "how many automatic backups are kept")
 	o.outside(f)
+	o.runner.flags(f)
 	cli.Complete(cmd, "auth", "on", "off")
 	cli.Complete(cmd, "durability", "always", "interval")
+	cli.Complete(cmd, "confine", confineOn, confineRequired, confineOff)
 	cli.Complete(cmd, "log-format", process.LogFormats...)
 	cli.Complete(cmd, "log-level", process.LogLevels...)
 	return cmd
@@ -191,6 +194,9 @@ func (o serveOptions) check() error {
 		return failure.Usage("--lease is from %s to %s, not %s", shortestLease, longestLease, o.lease)
 	}
 	if err := o.checkNames(); err != nil {
+		return err
+	}
+	if err := o.runner.check(); err != nil {
 		return err
 	}
 	switch {

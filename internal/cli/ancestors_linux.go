@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"maestro/service/wire"
 	"maestro/workers/processes"
 )
 
@@ -93,9 +94,12 @@ func nulWords(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// executes returns the session of a `maestro session exec` command line, or "". The name of the program does not
+// executes returns the session of a command line of `maestro session exec`, or of an agent's supervisor, or "". The name of the program does not
 // matter: it may be a link. A program that runs maestro itself, such as timeout, does not count.
 func executes(line []string) string {
+	if len(line) > 2 && (line[1] == wire.ProgramSupervisor || line[1] == wire.ProgramConfined) {
+		return line[2]
+	}
 	dash := slices.Index(line, "--")
 	if dash < 0 || !slices.Contains(line[:dash], "exec") {
 		return ""

@@ -23,6 +23,8 @@ func TestExecIsSeenHoweverItIsWritten(t *testing.T) {
 		"mst session exec sess_a -- sh":                              "sess_a",
 		"timeout 30m maestro session exec sess_a -- sh":              "",
 		"maestro session exec sess_a -- maestro session exec sess_b": "sess_a",
+		"/opt/maestro agent-exec sess_a":                             "sess_a",
+		"maestro agent-run sess_a":                                   "sess_a",
 		"maestro session exec sess_a":                                "",
 		"maestro session info sess_a -- exec":                        "",
 		"maestro queue start -- session exec sess_a -- sh":           "",

@@ -72,3 +72,10 @@ type RunnerOf struct {
 	ID     string `path:"id" doc:"the session"`
 	Runner string `query:"runner" doc:"the runner as which the credential speaks: the caller's own, or terminal"`
 }
+
+// The names of runners that need no enrolment: the one inside `maestro serve`, unless it is given another name, and the
+// one that launches an agent by hand, in a terminal.
+const (
+	LocalRunner    = "local"
+	TerminalRunner = "terminal"
+)

@@ -7,6 +7,13 @@ const (
 	EnvWorkspace = "MAESTRO_WORKSPACE"
 )
 
+// The programs of which an agent's processes consist: the first argument of maestro. The second is the session.
+const (
+	ProgramSupervisor = "agent-run"
+	ProgramConfined   = "agent-exec"
+	ProgramHook       = "hook"
+)
+
 // HookPath is where a supervisor decides about the tool calls of its agent: the body is what the agent's program says
 // about the call, the answer a [HookAnswer].
 const HookPath = "/hook"

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 
 	"maestro/internal/home"
+	"maestro/service/wire"
 	"maestro/workers/supervisor"
 )
 
@@ -24,7 +25,7 @@ func Detached(h *home.Home, environ []string) func(c supervisor.Config, ended fu
 			return fmt.Errorf("open the log of a supervisor: %w", err)
 		}
 		defer func() { _ = log.Close() }() // the process has its own
-		cmd := exec.Command(c.Program, "agent-run")
+		cmd := exec.Command(c.Program, wire.ProgramSupervisor, c.SessionID)
 		cmd.Env, cmd.Dir = environ, h.Dir()
 		cmd.Stdout, cmd.Stderr = log, log
 		cmd.SysProcAttr = detached()

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/blank"
 	"maestro/workers/confine"
@@ -110,7 +111,7 @@ func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy conf
 		interrupts: start.Interrupt,
 		ended:      make(chan struct{}),
 	}
-	l.process, err = confine.Start(ctx, []string{s.Program, "agent-exec"}, policy, s.layers, cmd)
+	l.process, err = confine.Start(ctx, []string{s.Program, wire.ProgramConfined, s.SessionID}, policy, s.layers, cmd)
 	if err := errors.Join(err, writing.Close()); err != nil {
 		return nil, errors.Join(err, reading.Close(), output.Close(), problems.Close())
 	}

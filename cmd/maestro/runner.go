@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/internal/cli"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+	"maestro/internal/server/listen"
+	"maestro/internal/server/process"
+	"maestro/service"
+	"maestro/service/wire"
+	"maestro/workers/confine"
+	"maestro/workers/runner"
+	"maestro/workers/supervisor"
+)
+
+// runnerOptions are the flags of the runner inside `maestro serve`.
+type runnerOptions struct {
+	none       bool
+	name       string
+	agents     int
+	confine    string
+	workspaces string
+	silent     time.Duration
+	fix        bool
+}
+
+// The values of --confine.
+const (
+	confineOn       = "on"
+	confineRequired = "required"
+	confineOff      = "off"
+)
+
+func (o *runnerOptions) flags(f *pflag.FlagSet) {
+	f.BoolVar(&o.none, "no-runner", false, "launch no agents; others, such as `maestro session exec`, launch them")
+	f.StringVar(&o.name, "runner", wire.LocalRunner, "the name of the runner, which sessions are spawned for")
+	f.IntVar(&o.agents, "agents", defaultAgents(), "how many agents run at once; others wait in line")
+	f.StringVar(&o.confine, "confine", confineOn,
+		"on: confine agents with what the kernel offers; required: do not launch them if that is not everything; off")
+	f.StringVar(&o.workspaces, "workspaces", "",
+		"the directory of the agents' workspaces; MAESTRO_WORKSPACE, else ~/orchestrator/workspace, if absent")
+	f.DurationVar(&o.silent, "silent-after", supervisor.DefaultSilent,
+		"how long an agent may do nothing before that is shown")
+	f.BoolVar(&o.fix, "fix-permissions", false,
+		"change the permissions of working directories that agents cannot read and write, as chmod -R 755 does")
+}
+
+// defaultAgents is how many agents a machine runs at once: they wait for models most of the time.
+func defaultAgents() int { return max(4, 2*runtime.NumCPU()) }
+
+func (o *runnerOptions) check() error {
+	switch {
+	case o.confine != confineOn && o.confine != confineRequired && o.confine != confineOff:
+		return failure.Usage("--confine is on, required or off, not %q", o.confine)
+	case o.agents < 1:
+		return failure.Usage("--agents is at least 1, not %d", o.agents).
+			WithNext("use --no-runner to launch no agents")
+	case o.silent < time.Second:
+		return failure.Usage("--silent-after is at least 1s, not %s", o.silent)
+	case commands.ValidID("/runner", o.name) != nil || o.name == wire.TerminalRunner:
+		return failure.Usage("--runner is a name of letters, digits, - and _, and not %s", wire.TerminalRunner)
+	}
+	return nil
+}
+
+// workspaceRoot returns the directory of the workspaces (docs/contract.md, "Decisions").
+func (o *runnerOptions) workspaceRoot(getenv func(string) string) (string, error) {
+	dir := o.workspaces
+	if dir == "" {
+		dir = getenv(wire.EnvWorkspace)
+	}
+	if dir == "" {
+		user := getenv("HOME")
+		if user == "" {
+			return "", failure.Usage("There is no home directory for workspaces").
+				WithNext("name a directory with --workspaces, or use --no-runner")
+		}
+		dir = filepath.Join(user, "orchestrator", "workspace")
+	}
+	return filepath.Abs(dir)
+}
+
+// runAgents starts the runner; stop ends it and leaves its supervisors running.
+func runAgents(
+	ctx context.Context, a *cli.Run, o runnerOptions, h *home.Home, served *service.Service, address string,
+	certificates *listen.Certificates, logger *slog.Logger,
+) (stop func(), err error) {
+	if o.none {
+		return func() {}, nil
+	}
+	workspaces, err := o.workspaceRoot(a.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program that agents run: %w", err)
+	}
+	var layers []string
+	if o.confine != confineOff {
+		for _, layer := range (confine.Policy{}).Layers(confine.Available(ctx, []string{program, wire.ProgramConfined})) {
+			layers = append(layers, string(layer))
+		}
+	}
+	if len(layers) == 0 {
+		if o.confine == confineRequired {
+			return nil, failure.Usage("This system offers no layer of confinement, and --confine required asks for it").
+				WithNext("run agents on Linux 6.2 or later, or use --confine on")
+		}
+		logger.Warn("AGENTS ARE NOT CONFINED: they can do whatever this user can", "next", "see maestro doctor")
+	}
+	server := client.New(address, served.RunnerToken(o.name), client.WithVersion(cli.Version()),
+		client.WithTimeout(time.Minute), client.WithIdentification(),
+		client.WithPinned(func(string) string { return certificates.Fingerprint() }))
+	r := runner.New(runner.Config{
+		Name:   o.name,
+		Host:   process.Hostname(),
+		Limit:  o.agents,
+		Server: server,
+		Home:   h,
+		Start:  runner.Detached(h, os.Environ()),
+		Layers: layers,
+		Run: supervisor.Config{
+			Program:    program,
+			Version:    cli.Version(),
+			Workspaces: workspaces,
+			Limits: supervisor.Limits{
+				FixPermissions: o.fix,
+				Silent:         o.silent,
+				Room:           supervisor.DefaultRoom,
+			},
+		},
+		Logger: logger,
+		After:  time.After,
+	})
+	wait := process.Beside(ctx, r.Run)
+	return func() {
+		wait()
+		server.Close()
+	}, nil
+}
