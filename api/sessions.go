@@ -31,4 +31,10 @@ func (s *server) sessionRoutes() {
 		Name:    "session-credential",
 		Summary: "The token and the variables of a living session, for itself and for callers that may spawn it",
 	}, service.View.GetCredential)
+	route.Read(s.mount(), route.Route{
+		Path: "/api/sessions/{id}/runner-credential",
+		Name: "session-runner-credential",
+		Summary: "A token that speaks as a runner, for one living session alone: for the runner itself, and for whoever " +
+			"launches the session's agent in a terminal",
+	}, service.View.GetRunnerCredential)
 }

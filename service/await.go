@@ -50,6 +50,11 @@ func (c *Caller) over(state *projections.State, now time.Time) error {
 			return ErrRevoked
 		}
 		return nil
+	case c.By.Kind == commands.ActorRunner:
+		if x := state.Session(c.By.Speaks); x != nil && x.Generation != c.By.Generation {
+			return ErrRevoked
+		}
+		return nil
 	case c.LoginID != "" && now.UnixMilli() >= c.Expires:
 		return ErrExpired
 	case c.By.Name == commands.AdminName:

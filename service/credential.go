@@ -13,8 +13,11 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 	by := v.Caller.By
 	itself := by.Kind == commands.ActorSession && by.Name == in.ID
 	row := "session:spawn"
-	if itself {
+	switch {
+	case itself:
 		row = "whoami"
+	case by.Kind == commands.ActorRunner:
+		row = "session:claim"
 	}
 	x, err := v.PermitSession(row, in.ID)
 	if err != nil {
@@ -28,6 +31,14 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 			Message: "Session '" + by.Name + "' did not spawn session '" + x.ID + "' itself",
 			Why:     "an orchestrator gets only the secrets of the sessions that it spawned itself",
 			Next:    "ask the user",
+		}
+	case by.Kind == commands.ActorRunner && !x.IsAssigned(by.Name):
+		return wire.Credential{}, &commands.Refusal{
+			Code:    commands.CodeNotAllowed,
+			Rule:    row,
+			Message: "Session '" + x.ID + "' is not assigned to runner '" + by.Name + "'",
+			Why:     "a runner gets only the secrets of the sessions that it runs",
+			Next:    "end what this runner runs of it",
 		}
 	case x.Ended():
 		return wire.Credential{}, &commands.Refusal{

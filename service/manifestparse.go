@@ -37,8 +37,16 @@ func (s *Service) parseManifest(
 	if err := g.hold(c, int64(len(document)+memberSize*members)); err != nil {
 		return nil, 0, err
 	}
-	m, err = manifest.Parse(document)
+	m, err = manifest.Reader{Agents: s.agentNames()}.Parse(document)
 	return m, len(document), err
+}
+
+// agentNames returns the names of the configured agents.
+func (s *Service) agentNames() []string {
+	if s.Agents == nil {
+		return nil
+	}
+	return s.Agents()
 }
 
 // membersOf returns an upper bound of the number of names and values in a JSON document.

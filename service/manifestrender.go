@@ -55,6 +55,7 @@ func (s *Service) makeManifest(ctx context.Context, c *Caller, g *gathering) (*m
 	if err := s.readWhole(ctx, c, g.from, g.long); err != nil {
 		return nil, err
 	}
+	g.from.Agents = s.agentNames()
 	m, err := manifest.Generate(*g.from)
 	if err != nil {
 		c.worked(g.from.Least() / bytesPerStep)

@@ -107,6 +107,9 @@ func workOf(state *projections.State, runner string) wire.RunnerWork {
 // workFor returns what a runner has to do with a session.
 func workFor(state *projections.State, x *projections.Session, runner string) (one wire.RunnerSession, concerns bool) {
 	one = wire.RunnerSession{ID: x.ID, ProjectID: x.ProjectID, Run: x.NextRun(), Agent: x.Agent}
+	if p := state.Project(x.ProjectID); p != nil {
+		one.Directory = p.WorkingDir
+	}
 	run := x.LastRun()
 	if run != nil {
 		one.Conversation, one.Resumes = run.Conversation, true

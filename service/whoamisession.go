@@ -33,6 +33,7 @@ func (v View) whoamiSession(x *projections.Session, body *wire.Whoami) {
 		body.Ended = commands.HowEnded(x)
 	}
 	body.Lost = v.wasLost(x)
+	body.Asks = v.OpenQuestionsOf(x.ID)
 	body.Next, body.BeforeEnd = v.nextOf(x, body.Tasks), v.beforeEnd(x)
 	if x.Active() && x.Role == events.RoleOrchestrator && v.AskedByWorkers(x.ID) && v.mayFollow("`maestro inbox`") {
 		body.Next = "your workers wait for answers, which `maestro inbox` lists; then: " + body.Next

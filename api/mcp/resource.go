@@ -21,8 +21,10 @@ const (
 	apiPath = "/api/"
 )
 
-// notResources are reads with a secret in their answer, and those that do not end or are not a text.
-var notResources = []string{"session-credential", "webhook-secret", "live", "backup", "audit-export"}
+// notResources are reads with a secret in their answer, those for runners, and those that do not end or are not a text.
+var notResources = []string{
+	"session-credential", "session-runner-credential", "runner-work", "webhook-secret", "live", "backup", "audit-export",
+}
 
 // argSession is the parameter of reads about a session.
 const argSession = "sessionId"

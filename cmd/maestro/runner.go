@@ -123,7 +123,12 @@ func runAgents(
 	}
 	server := client.New(address, served.RunnerToken(o.name), client.WithVersion(cli.Version()),
 		client.WithTimeout(time.Minute), client.WithIdentification(),
-		client.WithPinned(func(string) string { return certificates.Fingerprint() }))
+		client.WithPinned(func(string) string {
+			if certificates == nil {
+				return ""
+			}
+			return certificates.Fingerprint()
+		}))
 	r := runner.New(runner.Config{
 		Name:   o.name,
 		Host:   process.Hostname(),
@@ -150,4 +155,16 @@ func runAgents(
 		wait()
 		server.Close()
 	}, nil
+}
+
+// agentsOf returns the names of the agents that a home configures. The file is read each time, so that a change needs no
+// restart.
+func agentsOf(dir string, logger *slog.Logger) func() []string {
+	return func() []string {
+		configured, err := supervisor.LoadAgents(dir)
+		if err != nil {
+			logger.Warn("the configuration of agents cannot be used", "why", err)
+		}
+		return configured.Names()
+	}
 }

@@ -174,6 +174,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		TextCopies: func() ([]string, error) { return bus.TextCopies(lock.Store()) },
 		Templates:  prompt.Own{},
 		Skills:     lock.Home,
+		Agents:     agentsOf(lock.Dir(), logger),
 		Uses:       uses,
 		Webhooks:   hooks,
 		Limits:     o.limits,

@@ -12,6 +12,7 @@ import (
 	"maestro/api/client"
 	"maestro/internal/failure"
 	"maestro/internal/files"
+	"maestro/workers/agent"
 	"maestro/workers/manifest"
 )
 
@@ -81,7 +82,7 @@ func readManifest(a *Run, file string) (*manifest.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := manifest.Parse(content)
+	m, err := manifest.Reader{Agents: a.agents()}.Parse(content)
 	if err != nil {
 		return nil, manifestFailure(file, err)
 	}
@@ -106,9 +107,28 @@ func manifestOf(ctx context.Context, a *Run, session string) (*manifest.Manifest
 	if err != nil {
 		return nil, err
 	}
-	m, err := manifest.Parse(content)
+	m, err := manifest.ParseChecked(content)
 	if err != nil {
 		return nil, manifestFailure("of session "+session, err)
 	}
 	return m, nil
+}
+
+// agents returns the agents that this machine's home configures, besides the known ones. Without a configuration that
+// can be read there are none; whoever launches agents says what is wrong with it.
+func (a *Run) agents() []string {
+	h := a.openHome()
+	if h == nil {
+		return nil
+	}
+	defer func() { _ = h.Close() }()
+	content, err := h.Agents()
+	if err != nil {
+		return nil
+	}
+	configured, err := agent.ParseConfig(content)
+	if err != nil {
+		return nil
+	}
+	return configured.Names()
 }

@@ -77,7 +77,7 @@ func generateManifest(ctx context.Context, a *Run, o generating) error {
 	if err != nil {
 		return manifestRefused("the manifest", err)
 	}
-	m, err := manifest.Parse(content)
+	m, err := manifest.ParseChecked(content)
 	if err != nil {
 		return manifestFailure("the manifest", err)
 	}

@@ -252,7 +252,7 @@ func directoryOf(ctx context.Context, beats *client.Client, session string) (str
 	}
 	var m *manifest.Manifest
 	if err == nil {
-		m, err = manifest.Parse(content)
+		m, err = manifest.ParseChecked(content)
 	}
 	if err != nil {
 		return "", &failure.Error{

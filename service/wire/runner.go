@@ -49,6 +49,8 @@ type RunnerSession struct {
 	Conversation string `json:"conversation,omitempty"`
 	// Resumes says that there was an earlier run.
 	Resumes bool `json:"resumes,omitempty"`
+	// Directory is where its project works; "" if that is not known.
+	Directory string `json:"directory,omitempty"`
 	// Agent is the agent that the session names; "" for the default.
 	Agent string `json:"agent,omitempty"`
 }

@@ -25,6 +25,7 @@ type Whoami struct {
 	Status        events.SessionStatus `json:"status,omitempty" doc:"a session's"`
 	Tasks         []OwnTask            `json:"tasks,omitempty" doc:"its tasks, at most 10, the held item first"`
 	TasksMore     int                  `json:"tasksMore,omitempty" doc:"how many more tasks it has"`
+	Asks          int                  `json:"asks,omitempty" doc:"how many of its questions have no answer yet"`
 	Ended         string               `json:"ended,omitempty" doc:"who ended a session, when and why"`
 	Lost          string               `json:"lost,omitempty" doc:"when it was last lost, and heard again, if recent"`
 	Next          string               `json:"next,omitempty" doc:"what to do next, with the command line for it"`

@@ -18,7 +18,12 @@ import (
 type Reader struct {
 	// Agents are the names of additional agents that are configured here, besides claude, codex, gemini and auto.
 	Agents []string
+	// AnyAgent accepts every agent that could be configured: for manifests that a server has checked already.
+	AnyAgent bool
 }
+
+// ParseChecked is Parse for a manifest that a server gave: only the server knows which agents are configured.
+func ParseChecked(document []byte) (*Manifest, error) { return Reader{AnyAgent: true}.Parse(document) }
 
 // Parse parses a manifest strictly; an *InvalidError lists all its faults. It accepts a manifest from before tasks were
 // a list, and converts it. See Reader for additional agents.
@@ -35,8 +40,16 @@ func (r Reader) read(source []byte) (m *Manifest, legacy bool, err error) {
 	if err := envelope(source); err != nil {
 		return nil, false, err
 	}
-	p := &parser{scanner: scanner{document: source}, agents: append([]string{defaultAgent, "codex", "gemini", "auto"},
-		r.Agents...)}
+	p := &parser{
+		scanner:  scanner{document: source},
+		agents:   []string{defaultAgent, "codex", "gemini", "auto"},
+		anyAgent: r.AnyAgent,
+	}
+	for _, name := range r.Agents {
+		if !slices.Contains(p.agents, name) {
+			p.agents = append(p.agents, name)
+		}
+	}
 	var d document
 	p.space()
 	if p.at == len(source) {
@@ -102,8 +115,9 @@ func envelope(document []byte) error {
 // parser decodes a document into the types, according to their shapes.
 type parser struct {
 	scanner
-	agents []string
-	found  [uses][]located
+	agents   []string
+	anyAgent bool
+	found    [uses][]located
 }
 
 // use marks a part of the document that is checked against another.

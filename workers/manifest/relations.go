@@ -171,7 +171,7 @@ func (p *parser) agentAndModel() {
 	name := defaultAgent
 	if agent, ok := p.first(useAgent); ok {
 		name = agent.text
-		if !slices.Contains(p.agents, name) {
+		if !slices.Contains(p.agents, name) && !p.anyAgent {
 			p.relate(agent, at("/session/agent"), func() string {
 				return "must be " + choice(p.agents) + ", or one that is configured, not " + quoted(name)
 			})

@@ -251,7 +251,7 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 	}
 	c := r.Config.Run
 	c.Protocol, c.SessionID, c.ProjectID, c.Runner, c.Run = supervisor.Protocol, x.ID, x.ProjectID, r.Name, x.Run
-	c.Conversation, c.Resumes = x.Conversation, x.Resumes
+	c.Conversation, c.Resumes, c.Directory = x.Conversation, x.Resumes, x.Directory
 	c.Home, c.Server = r.Home.Dir(), r.Server.Base()
 	c.SessionToken, c.RunnerToken, c.Layers = own.Token, speaks.Token, r.Layers
 	r.mu.Lock()

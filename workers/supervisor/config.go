@@ -21,6 +21,8 @@ type Config struct {
 	Conversation string `json:"conversation,omitempty"`
 	// Resumes says that an earlier run did some of the work.
 	Resumes bool `json:"resumes,omitempty"`
+	// Directory is where the session's project works; its manifest may name another one.
+	Directory string `json:"directory,omitempty"`
 	// Home is the directory of the home, Server the address of its server.
 	Home   string `json:"home"`
 	Server string `json:"server"`

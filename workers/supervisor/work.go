@@ -127,7 +127,12 @@ func (s *supervisor) after(ctx context.Context, o outcome, conversation string, 
 		s.Tell("The agent continues, because it has mail.")
 		return mail
 	}
-	if asks, err := s.asks(ctx); err != nil || asks {
+	var me wire.Whoami
+	err = s.calls.until(ctx, func(ctx context.Context) (err error) {
+		me, err = s.calls.session.Whoami(ctx)
+		return err
+	})
+	if err != nil || me.Asks > 0 {
 		return "" // the answer begins the next run
 	}
 	if *reminded++; *reminded > reminders {
@@ -148,16 +153,6 @@ func (s *supervisor) fresh(ctx context.Context) (string, func(context.Context)) 
 		s.mail.came(box.Mail)
 	}
 	return s.mail.take()
-}
-
-// asks reports whether the session waits for the answer to a question.
-func (s *supervisor) asks(ctx context.Context) (open bool, err error) {
-	err = s.calls.until(ctx, func(ctx context.Context) error {
-		inputs, err := s.calls.runner.Inputs(ctx, wire.InputFilter{SessionID: s.SessionID, Status: "open"})
-		open = len(inputs) > 0
-		return err
-	})
-	return open, err
 }
 
 // prepare makes the checks before the launch, until they pass, and returns what is known about the launch then.
@@ -229,7 +224,6 @@ func (s *supervisor) check(
 ) (launch agent.Launch, m *manifest.Manifest, err error) {
 	var x wire.Session
 	var content []byte
-	var project wire.Project
 	if err := s.calls.until(ctx, func(ctx context.Context) (err error) {
 		own, err := s.calls.session.Credential(ctx, s.SessionID)
 		if err != nil {
@@ -239,15 +233,12 @@ func (s *supervisor) check(
 		if x, err = s.calls.session.Session(ctx, s.SessionID); err != nil {
 			return err
 		}
-		if content, err = s.calls.session.SessionManifest(ctx, s.SessionID); err != nil {
-			return err
-		}
-		project, err = s.calls.runner.Project(ctx, x.ProjectID)
+		content, err = s.calls.session.SessionManifest(ctx, s.SessionID)
 		return err
 	}); err != nil {
 		return launch, nil, err
 	}
-	if m, err = manifest.Parse(content); err != nil {
+	if m, err = manifest.ParseChecked(content); err != nil {
 		return launch, nil, fmt.Errorf("the manifest of the session: %w", err)
 	}
 	s.options, s.model = optionsOf(m)
@@ -260,7 +251,7 @@ func (s *supervisor) check(
 			Err:     err,
 		}
 	}
-	target := cmp.Or(s.options.WorkingDirectory, project.WorkingDir)
+	target := cmp.Or(s.options.WorkingDirectory, s.Directory)
 	s.dirs, err = preflight.Prepare(preflight.Options{
 		Workspaces:     s.Workspaces,
 		Session:        s.SessionID,
@@ -332,6 +323,7 @@ func (s *supervisor) policy(start *agent.Start) confine.Policy {
 		ReadWrite: append([]string{s.dirs.Workspace}, start.ReadWrite...),
 		ReadOnly:  append([]string{filepath.Join(s.dirs.Workspace, manifestName)}, start.ReadOnly...),
 		Hidden:    []string{s.Home, filepath.Dir(s.dirs.Workspace)},
+		Exposed:   []string{start.Path, s.Program},
 		Temp:      filepath.Join(s.dirs.Workspace, ".tmp"),
 		Sockets:   []string{s.socket},
 	}
