@@ -45,7 +45,9 @@ func mountAll(ps places) (err error) {
 		}
 	}
 	for _, cover := range m.covers {
-		if err := setFlags(cover, "", unix.MOUNT_ATTR_RDONLY); err != nil {
+		// It alone: what is mounted in it may be writable.
+		if err := unix.MountSetattr(cover, "", unix.AT_EMPTY_PATH,
+			&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 			return fmt.Errorf("make an empty directory read-only: %w", err)
 		}
 	}
