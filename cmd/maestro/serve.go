@@ -18,6 +18,7 @@ import (
 	"maestro/internal/clock"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/server/agents"
 	"maestro/internal/server/guard"
 	"maestro/internal/server/listen"
 	"maestro/internal/server/metrics"
@@ -174,7 +175,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		TextCopies: func() ([]string, error) { return bus.TextCopies(lock.Store()) },
 		Templates:  prompt.Own{},
 		Skills:     lock.Home,
-		Agents:     agentsOf(lock.Dir(), logger),
+		Agents:     agents.Names(lock.Dir(), logger),
 		Uses:       uses,
 		Webhooks:   hooks,
 		Limits:     o.limits,
@@ -262,7 +263,15 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	listening(a, address, natsURL, dir, handler.Health(), trusted.Status(), o.again, logger)
 	manager := process.ServiceManager{Socket: a.Getenv("NOTIFY_SOCKET"), Logger: logger}
 	manager.Ready(address)
-	stopRunner, err := runAgents(ctx, a, o.runner, lock.Home, served, address, certificates, logger)
+	stopRunner, err := agents.Run(ctx, o.agents, agents.Server{
+		Service:      served,
+		Home:         lock.Home,
+		Address:      address,
+		Certificates: certificates,
+		Version:      cli.Version(),
+		Getenv:       a.Getenv,
+		Logger:       logger,
+	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -17,6 +17,7 @@ import (
 	"maestro/internal/backups"
 	"maestro/internal/cli"
 	"maestro/internal/failure"
+	"maestro/internal/server/agents"
 	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
 	"maestro/internal/server/webhooks"
@@ -44,7 +45,7 @@ type serveOptions struct {
 	nats                                          listen.NATS
 	webhooksTo                                    []string
 	webhookPatience                               time.Duration
-	runner                                        runnerOptions
+	agents                                        agents.Options
 }
 
 func serveCommand(a *cli.Run) *cobra.Command {
@@ -109,10 +110,10 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	)
 	f.IntVar(&o.backups.Keep, "backup-keep", 7, "how many automatic backups are kept")
 	o.outside(f)
-	o.runner.flags(f)
+	o.agents.Flags(f)
 	cli.Complete(cmd, "auth", "on", "off")
 	cli.Complete(cmd, "durability", "always", "interval")
-	cli.Complete(cmd, "confine", confineOn, confineRequired, confineOff)
+	cli.Complete(cmd, "confine", agents.Confine...)
 	cli.Complete(cmd, "log-format", process.LogFormats...)
 	cli.Complete(cmd, "log-level", process.LogLevels...)
 	return cmd
@@ -196,7 +197,7 @@ func (o serveOptions) check() error {
 	if err := o.checkNames(); err != nil {
 		return err
 	}
-	if err := o.runner.check(); err != nil {
+	if err := o.agents.Check(); err != nil {
 		return err
 	}
 	switch {

@@ -1,4 +1,4 @@
-package main
+package agents
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
-	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/internal/server/listen"
@@ -25,8 +24,8 @@ import (
 	"maestro/workers/supervisor"
 )
 
-// runnerOptions are the flags of the runner inside `maestro serve`.
-type runnerOptions struct {
+// Options are the flags of the runner inside `maestro serve`.
+type Options struct {
 	none       bool
 	name       string
 	agents     int
@@ -43,12 +42,16 @@ const (
 	confineOff      = "off"
 )
 
-func (o *runnerOptions) flags(f *pflag.FlagSet) {
+// Confine are the values of --confine.
+var Confine = []string{confineOn, confineRequired, confineOff}
+
+// Flags declares the flags.
+func (o *Options) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.none, "no-runner", false, "launch no agents; others, such as `maestro session exec`, launch them")
 	f.StringVar(&o.name, "runner", wire.LocalRunner, "the name of the runner, which sessions are spawned for")
 	f.IntVar(&o.agents, "agents", defaultAgents(), "how many agents run at once; others wait in line")
 	f.StringVar(&o.confine, "confine", confineOn,
-		"on: confine agents with what the kernel offers; required: do not launch them if that is not everything; off")
+		"on: confine agents with what the kernel offers; required: do not start if it offers nothing; off")
 	f.StringVar(&o.workspaces, "workspaces", "",
 		"the directory of the agents' workspaces; MAESTRO_WORKSPACE, else ~/orchestrator/workspace, if absent")
 	f.DurationVar(&o.silent, "silent-after", supervisor.DefaultSilent,
@@ -60,7 +63,8 @@ func (o *runnerOptions) flags(f *pflag.FlagSet) {
 // defaultAgents is how many agents a machine runs at once: they wait for models most of the time.
 func defaultAgents() int { return max(4, 2*runtime.NumCPU()) }
 
-func (o *runnerOptions) check() error {
+// Check refuses impossible options.
+func (o *Options) Check() error {
 	switch {
 	case o.confine != confineOn && o.confine != confineRequired && o.confine != confineOff:
 		return failure.Usage("--confine is on, required or off, not %q", o.confine)
@@ -76,7 +80,7 @@ func (o *runnerOptions) check() error {
 }
 
 // workspaceRoot returns the directory of the workspaces (docs/contract.md, "Decisions").
-func (o *runnerOptions) workspaceRoot(getenv func(string) string) (string, error) {
+func (o *Options) workspaceRoot(getenv func(string) string) (string, error) {
 	dir := o.workspaces
 	if dir == "" {
 		dir = getenv(wire.EnvWorkspace)
@@ -92,15 +96,43 @@ func (o *runnerOptions) workspaceRoot(getenv func(string) string) (string, error
 	return filepath.Abs(dir)
 }
 
-// runAgents starts the runner; stop ends it and leaves its supervisors running.
-func runAgents(
-	ctx context.Context, a *cli.Run, o runnerOptions, h *home.Home, served *service.Service, address string,
-	certificates *listen.Certificates, logger *slog.Logger,
-) (stop func(), err error) {
+// layers returns the layers of confinement that every agent gets.
+func (o *Options) layers(ctx context.Context, program string, logger *slog.Logger) (layers []string, err error) {
+	if o.confine != confineOff {
+		available := confine.Available(ctx, []string{program, wire.ProgramConfined})
+		for _, layer := range (confine.Policy{}).Layers(available) {
+			layers = append(layers, string(layer))
+		}
+	}
+	switch {
+	case len(layers) > 0:
+		return layers, nil
+	case o.confine == confineRequired:
+		return nil, failure.Usage("This system offers no layer of confinement, and --confine required asks for it").
+			WithNext("run agents on Linux 6.2 or later, or use --confine on")
+	}
+	logger.Warn("AGENTS ARE NOT CONFINED: they can do whatever this user can", "next", "see `maestro doctor`")
+	return layers, nil
+}
+
+// Server is the server that the runner is part of.
+type Server struct {
+	Service *service.Service
+	Home    *home.Home
+	// Address is where it listens, with the certificate if it speaks TLS.
+	Address      string
+	Certificates *listen.Certificates
+	Version      string
+	Getenv       func(string) string
+	Logger       *slog.Logger
+}
+
+// Run starts the runner; stop ends it and leaves its supervisors running.
+func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 	if o.none {
 		return func() {}, nil
 	}
-	workspaces, err := o.workspaceRoot(a.Getenv)
+	workspaces, err := o.workspaceRoot(s.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -108,38 +140,29 @@ func runAgents(
 	if err != nil {
 		return nil, fmt.Errorf("find the program that agents run: %w", err)
 	}
-	var layers []string
-	if o.confine != confineOff {
-		for _, layer := range (confine.Policy{}).Layers(confine.Available(ctx, []string{program, wire.ProgramConfined})) {
-			layers = append(layers, string(layer))
-		}
+	layers, err := o.layers(ctx, program, s.Logger)
+	if err != nil {
+		return nil, err
 	}
-	if len(layers) == 0 {
-		if o.confine == confineRequired {
-			return nil, failure.Usage("This system offers no layer of confinement, and --confine required asks for it").
-				WithNext("run agents on Linux 6.2 or later, or use --confine on")
-		}
-		logger.Warn("AGENTS ARE NOT CONFINED: they can do whatever this user can", "next", "see maestro doctor")
-	}
-	server := client.New(address, served.RunnerToken(o.name), client.WithVersion(cli.Version()),
+	server := client.New(s.Address, s.Service.RunnerToken(o.name), client.WithVersion(s.Version),
 		client.WithTimeout(time.Minute), client.WithIdentification(),
 		client.WithPinned(func(string) string {
-			if certificates == nil {
+			if s.Certificates == nil {
 				return ""
 			}
-			return certificates.Fingerprint()
+			return s.Certificates.Fingerprint()
 		}))
 	r := runner.New(runner.Config{
 		Name:   o.name,
 		Host:   process.Hostname(),
 		Limit:  o.agents,
 		Server: server,
-		Home:   h,
-		Start:  runner.Detached(h, os.Environ()),
+		Home:   s.Home,
+		Start:  runner.Detached(s.Home, os.Environ()),
 		Layers: layers,
 		Run: supervisor.Config{
 			Program:    program,
-			Version:    cli.Version(),
+			Version:    s.Version,
 			Workspaces: workspaces,
 			Limits: supervisor.Limits{
 				FixPermissions: o.fix,
@@ -147,7 +170,7 @@ func runAgents(
 				Room:           supervisor.DefaultRoom,
 			},
 		},
-		Logger: logger,
+		Logger: s.Logger,
 		After:  time.After,
 	})
 	wait := process.Beside(ctx, r.Run)
@@ -157,9 +180,9 @@ func runAgents(
 	}, nil
 }
 
-// agentsOf returns the names of the agents that a home configures. The file is read each time, so that a change needs no
+// Names returns the names of the agents that a home configures. The file is read each time, so that a change needs no
 // restart.
-func agentsOf(dir string, logger *slog.Logger) func() []string {
+func Names(dir string, logger *slog.Logger) func() []string {
 	return func() []string {
 		configured, err := supervisor.LoadAgents(dir)
 		if err != nil {
