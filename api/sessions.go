@@ -31,4 +31,10 @@ func (s *server) sessionRoutes() {
 		Name:    "session-credential",
 		Summary: "The token and the variables of a living session, for itself and for callers that may spawn it",
 	}, service.View.GetCredential)
+	route.Read(s.mount(), route.Route{
+		Path: "/api/sessions/{id}/runner-credential",
+		Name: "runner-credential",
+		Summary: "The credential with which a runner speaks for one session, for its runner and for callers that may " +
+			"have its secret",
+	}, service.View.GetRunnerCredential)
 }

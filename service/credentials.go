@@ -74,8 +74,11 @@ func (s *signer) token(prefix, name, generation string) string {
 // sign returns the last part of a secret. The result is valid until the next call.
 func (s *signer) sign(prefix, name, generation string) []byte {
 	what := "maestro token\x00"
-	if prefix == wire.SessionTokenPrefix {
+	switch prefix {
+	case wire.SessionTokenPrefix:
 		what = "maestro session\x00"
+	case wire.RunnerTokenPrefix:
+		what = "maestro runner\x00"
 	}
 	s.room = append(append(append(append(s.room[:0], what...), name...), 0), generation...)
 	s.mac.Reset()
@@ -97,6 +100,9 @@ func (a authenticator) caller(token string) (*Caller, error) {
 			return &Caller{By: commands.Admin(commands.AuthnToken)}, nil
 		}
 		prefix = wire.UserTokenPrefix
+		if strings.HasPrefix(token, wire.RunnerTokenPrefix) {
+			prefix = wire.RunnerTokenPrefix
+		}
 		rest, _ = strings.CutPrefix(token, prefix)
 	}
 	name, rest, _ := strings.Cut(rest, ".")
@@ -119,9 +125,12 @@ func (a authenticator) caller(token string) (*Caller, error) {
 		return nil, NotAuthenticated("The token is damaged", "its generation is not a number", true)
 	}
 	c := &Caller{}
-	if session {
+	switch prefix {
+	case wire.SessionTokenPrefix:
 		err = a.session(c, name, generation)
-	} else {
+	case wire.RunnerTokenPrefix:
+		err = a.runner(c, name, generation)
+	default:
 		err = a.named(c, name, generation)
 	}
 	return c, err

@@ -35,6 +35,9 @@ func (s *Service) tokenNamed(public string) string {
 	if id, ok := strings.CutPrefix(name, wire.SessionTokenPrefix); ok {
 		return signer.token(wire.SessionTokenPrefix, id, generation)
 	}
+	if runner, ok := strings.CutPrefix(name, wire.RunnerTokenPrefix); ok {
+		return signer.token(wire.RunnerTokenPrefix, runner, generation)
+	}
 	if name, ok = strings.CutPrefix(name, wire.UserTokenPrefix); ok {
 		return signer.token(wire.UserTokenPrefix, name, generation)
 	}

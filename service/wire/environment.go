@@ -6,10 +6,11 @@ import (
 	"maestro/events"
 )
 
-// The prefixes of tokens: of a session's secret, and of a user's token.
+// The prefixes of tokens: of a session's secret, of a user's token, and of a runner's credential.
 const (
 	SessionTokenPrefix = "mss_"
 	UserTokenPrefix    = "msu_"
+	RunnerTokenPrefix  = "msr_"
 )
 
 // MaySendToken reports whether a token can be sent at all: it is not empty, and has only printable ASCII characters
