@@ -379,7 +379,11 @@ func (l *Leases) silent(s *projections.State) []due {
 		if !commands.MayBeLost(s, x) {
 			continue
 		}
-		if silent, lease := l.silence(x.ID); silent >= lease {
+		silent, lease := l.silence(x.ID)
+		if x.AwaitsRunner() { // nobody sends heartbeats for it
+			lease = l.config.Quiet
+		}
+		if silent >= lease {
 			found = append(found, due{
 				command: &commands.LoseSession{
 					SessionID: x.ID,
@@ -405,13 +409,9 @@ func (l *Leases) begin(s *projections.State) {
 		case !h.launch.known: // it called before it was seen here
 			h.launch = launchOf(x)
 			l.heard[x.ID] = h
-		case h.launch != launchOf(x): // what had sent heartbeats may have ended
-			l.heard[x.ID] = hearing{
-				at:           now,
-				called:       h.called,
-				heardByCalls: h.heardByCalls,
-				launch:       launchOf(x),
-			}
+		case h.launch != launchOf(x):
+			h.at, h.launch = now, launchOf(x)
+			l.heard[x.ID] = h
 		}
 	}
 	for id := range l.heard {

@@ -410,3 +410,16 @@ func (f *sessionResumed) fold(c *trial) {
 	s.status, s.saidDone, s.lost, s.ended, s.endedAt, s.gone = spawning, false, false, "", time.Time{}, ""
 	s.limited = c.event.Time
 }
+
+// causeOfRun returns the event that lets a runner claim the session, or the claim for everything else that it says.
+func (s *session) causeOfRun(command string) string {
+	switch {
+	case command == "session:claim" && s.run != nil && s.run.resumed:
+		return s.run.resume
+	case command == "session:claim":
+		return s.made
+	case s.run != nil:
+		return s.run.claim
+	}
+	return ""
+}
