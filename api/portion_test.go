@@ -229,4 +229,6 @@ var unanswered = map[string]string{
 	"/api/backup":                   "no server of this test makes one",
 	"/api/sessions/{id}/manifest":   "it has none",
 	"/api/sessions/{id}/credential": "another one's",
+
+	"/api/sessions/{id}/runner-credential": "another one's",
 }

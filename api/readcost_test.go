@@ -43,6 +43,8 @@ var whole = map[string]string{
 	"/api/webhooks/{id}/secret":     "one secret",
 	"/api/whoami":                   "no list",
 	"/api/why/{id...}":              "a chain of causes",
+
+	"/api/sessions/{id}/runner-credential": "one secret",
 }
 
 // costs are the queries of every other route, whose cost does not grow with the data. POST /mcp is in neither table: it

@@ -33,8 +33,8 @@ func (s *server) sessionRoutes() {
 	}, service.View.GetCredential)
 	route.Read(s.mount(), route.Route{
 		Path: "/api/sessions/{id}/runner-credential",
-		Name: "session-runner-credential",
-		Summary: "A token that speaks as a runner, for one living session alone: for the runner itself, and for whoever " +
-			"launches the session's agent in a terminal",
+		Name: "runner-credential",
+		Summary: "The credential with which a runner speaks for one session, for its runner and for callers that may " +
+			"have its secret",
 	}, service.View.GetRunnerCredential)
 }

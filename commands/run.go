@@ -124,9 +124,6 @@ func (x *MarkStuck) project(s *projections.State, by Actor) string {
 	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
-// Asks reports whether the command opens a question.
-func (*FailPreflight) Asks() bool { return true }
-
 // spokenFor is session for a runner: one whose credential speaks for a single session may name no other.
 func spokenFor(s *projections.State, c Call, in ProjectRef, id, rule string) (*projections.Session, error) {
 	x, err := session(s, c, in, id)

@@ -169,7 +169,7 @@ var (
 	orchestratorByContract = []string{
 		"task:reopen", "session:kill", "session:update", "inbox", "input:list", "input:answer",
 		"manifest:generate", "manifest:show", "manifest:schema", "template:list", "template:get", "watch", "since",
-		"why", "events",
+		"why", "events", "session:resume",
 	}
 )
 
@@ -287,8 +287,8 @@ func TestEffective(t *testing.T) {
 		{RoleWorker, []string{"task:get", "whoami", "report:progress"}, append(slices.Clone(core), "worker:init",
 			"report:progress", "task:get")},
 		{RoleWorker, []string{"task:report:blocked"}, append(slices.Clone(core), "worker:init", "report:blocked")},
-		// session:resume is planned.
-		{RoleWorker, []string{"session:resume", "task:get"}, append(slices.Clone(core), "worker:init", "task:get")},
+		// runner:enroll is planned.
+		{RoleWorker, []string{"runner:enroll", "task:get"}, append(slices.Clone(core), "worker:init", "task:get")},
 		{RoleQueueWorker, []string{"queue:fail", "queue:start"}, append(slices.Clone(core), "worker:init",
 			"queue:start", "queue:fail")},
 	} {

@@ -121,6 +121,12 @@ func (e *effects) touch(data events.Data, changes []projections.Change) {
 		e.touchSession(d.SessionID)
 	case *events.SessionTimedOut:
 		e.touchSession(d.SessionID)
+	case *events.SessionExited:
+		if d.Status != "" {
+			e.touchSession(d.SessionID)
+		}
+	case *events.SessionResumed: // its former secret is revoked
+		e.touchSession(d.SessionID)
 	case *events.TokenRevoked:
 		if d.SessionID != "" {
 			e.touchSession(d.SessionID)

@@ -4115,7 +4115,7 @@ func TestReservedSessionsAreOfTheirRules(t *testing.T) {
 	w := newWorld(t)
 	w.h.View(func(s *projections.State) {
 		for _, id := range []string{"parent", "admin", "system", "runner"} {
-			for _, rules := range []string{"1", "2", "3", "4", "5"} {
+			for _, rules := range []string{"1", "2", "3", "4", "5", "6"} {
 				_, err := commands.Decide(s, &commands.RegisterSession{SessionID: id}, commands.Call{
 					By:      commands.Admin(commands.AuthnToken),
 					Project: w.ids["p"],
@@ -4137,7 +4137,7 @@ func TestFifthRules(t *testing.T) {
 	w.must("k", "session:complete", `{}`)
 	w.must("admin", "queue:push", w.fillIn(`{"sessionId":"{k}","taskId":"{t5}"}`))
 	w.h.View(func(s *projections.State) {
-		for _, rules := range []string{"3", "4", "5"} {
+		for _, rules := range []string{"3", "4", "5", "6"} {
 			decide := func(by commands.Actor, command commands.Command) (events.Data, error) {
 				return commands.Decide(s, command, commands.Call{
 					By:      by,
@@ -4152,18 +4152,18 @@ func TestFifthRules(t *testing.T) {
 				t.Fatal(err)
 			}
 			told := data.(*events.TaskStatusChanged).Notice.SessionIDs
-			if isTold := slices.Contains(told, w.ids["o"]); isTold != (rules == "5") {
+			if isTold := slices.Contains(told, w.ids["o"]); isTold != (rules >= "5") {
 				t.Errorf("by rules %s, the orchestrator is told: %v", rules, isTold)
 			}
 			_, err = decide(admin, &commands.SpawnSession{
 				TaskIDs:      []string{w.ids["t1"]},
 				AgentOptions: events.AgentOptions{WorkingDirectory: "src"},
 			})
-			if (err != nil) != (rules == "5") {
+			if (err != nil) != (rules >= "5") {
 				t.Errorf("by rules %s, a relative directory: %v", rules, err)
 			}
 			_, err = decide(w.actor("k"), &commands.SkipItem{QueueRef: commands.QueueRef{SessionID: w.ids["k"]}})
-			if (err != nil) != (rules == "5") {
+			if (err != nil) != (rules >= "5") {
 				t.Errorf("by rules %s, a session that is done skips: %v", rules, err)
 			}
 		}
@@ -4171,13 +4171,13 @@ func TestFifthRules(t *testing.T) {
 }
 
 // A session is given only commands that exist. Before version 3 of the rules, it was also given planned commands, and
-// none of the rows that version 3 added; version 4 gives out one that was planned before: an older log keeps its
-// permissions.
+// none of the rows that version 3 added; versions 4, 5 and 6 give out one each that was planned before: an older log keeps
+// its permissions.
 func TestListsAreOfTheirRules(t *testing.T) {
 	w := newWorld(t)
 	later := []string{"input:wait", "manifest:show", "manifest:schema", "template:list", "template:get"}
 	w.h.View(func(s *projections.State) {
-		for _, rules := range []string{"1", "2", "3", "4", "5"} {
+		for _, rules := range []string{"1", "2", "3", "4", "5", "6"} {
 			for _, command := range []commands.Command{
 				&commands.SpawnSession{Role: events.RoleOrchestrator, TaskIDs: []string{w.ids["t5"]}},
 				&commands.SpawnSession{
@@ -4205,7 +4205,8 @@ func TestListsAreOfTheirRules(t *testing.T) {
 					t.Fatalf("%T", data)
 				}
 				for _, id := range []string{"session:resume", "watch", "events"} {
-					exists := id == "watch" && rules >= "4" || id == "events" && rules >= "5"
+					exists := id == "watch" && rules >= "4" || id == "events" && rules >= "5" ||
+						id == "session:resume" && rules >= "6"
 					if slices.Contains(given.Commands, id) != (rules < "3" || exists) {
 						t.Errorf("by rules %s, %s was given: %q", rules, command.ID(), given.Commands)
 					}

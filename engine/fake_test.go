@@ -306,8 +306,8 @@ func (w *world) fillIn(text string) string {
 	return text
 }
 
-// actor returns who a name stands for: admin, auditor, reader, runner, system, a session, or an admin's token
-// ("token:name").
+// actor returns who a name stands for: admin, auditor, reader, runner, system, a session, an admin's token
+// ("token:name"), another runner ("runner:name"), or the supervisor of a session ("runner:name/session").
 func (w *world) actor(name string) commands.Actor {
 	w.t.Helper()
 	switch name {
@@ -323,6 +323,12 @@ func (w *world) actor(name string) commands.Actor {
 		return commands.System()
 	case "stranger":
 		return commands.SessionActor(w.ids["p"], "nobody", commands.AuthnToken)
+	}
+	if runner, ok := strings.CutPrefix(name, "runner:"); ok {
+		runner, session, _ := strings.Cut(runner, "/")
+		by := commands.RunnerActor(runner, commands.AuthnToken)
+		by.Speaks = w.fillIn(session)
+		return by
 	}
 	if token, ok := strings.CutPrefix(name, "token:"); ok {
 		return w.tokenActor(token, commands.AccessAdmin)
@@ -399,7 +405,11 @@ func (w *world) make(name, by, id, body string) {
 
 // named returns the id to which a new name refers: a question's, or that of the event's subject.
 func (w *world) named(name string, data events.Data) {
-	if asked, ok := data.(*events.SessionReported); ok {
+	switch asked := data.(type) {
+	case *events.SessionReported:
+		w.ids[name] = asked.InputID
+		return
+	case *events.PreflightFailed:
 		w.ids[name] = asked.InputID
 		return
 	}

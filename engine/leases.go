@@ -71,7 +71,13 @@ type Leases struct {
 	// since is when all leases began; looked is when they were last checked.
 	since, looked time.Duration
 	// deadlines are when sessions time out, on the clock that continues during sleep.
-	deadlines map[string]time.Duration
+	deadlines map[string]deadline
+}
+
+// deadline is when a session times out, by the time of its event and on the clock of this process.
+type deadline struct {
+	at   int64
+	over time.Duration
 }
 
 // hearing is when a session was last heard, and whether it ever sent a heartbeat.
@@ -82,6 +88,20 @@ type hearing struct {
 	// called have it too.
 	called       time.Duration
 	heardByCalls bool
+	// launch is what the session's silence is counted from, besides its calls.
+	launch launch
+}
+
+// launch tells the runs of a session apart, and whether it was resumed after the last one: a session that waits for its
+// runner, or whose agent was just launched, has not been silent.
+type launch struct {
+	known   bool
+	run     int
+	resumed bool
+}
+
+func launchOf(x *projections.Session) launch {
+	return launch{true, x.NextRun() - 1, x.LastRun().IsResumed()}
 }
 
 // NewLeases creates leases that all begin now. Run enforces them.
@@ -104,7 +124,7 @@ func NewLeases(config LeasesConfig) (*Leases, error) {
 	l := &Leases{
 		config:    config,
 		heard:     map[string]hearing{},
-		deadlines: map[string]time.Duration{},
+		deadlines: map[string]deadline{},
 		every:     min(max(config.Lease/looksPerLease, lookAtMost), lookAtLeast),
 		pulse:     pulse{elapsed: config.Elapsed},
 	}
@@ -359,7 +379,11 @@ func (l *Leases) silent(s *projections.State) []due {
 		if !commands.MayBeLost(s, x) {
 			continue
 		}
-		if silent, lease := l.silence(x.ID); silent >= lease {
+		silent, lease := l.silence(x.ID)
+		if x.AwaitsRunner() { // nobody sends heartbeats for it
+			lease = l.config.Quiet
+		}
+		if silent >= lease {
 			found = append(found, due{
 				command: &commands.LoseSession{
 					SessionID: x.ID,
@@ -379,8 +403,15 @@ func (l *Leases) begin(s *projections.State) {
 	defer l.mu.Unlock()
 	now := l.config.Elapsed()
 	for x := range s.Living() {
-		if _, known := l.heard[x.ID]; !known {
-			l.heard[x.ID] = hearing{at: now}
+		switch h, known := l.heard[x.ID]; {
+		case !known:
+			l.heard[x.ID] = hearing{at: now, launch: launchOf(x)}
+		case !h.launch.known: // it called before it was seen here
+			h.launch = launchOf(x)
+			l.heard[x.ID] = h
+		case h.launch != launchOf(x):
+			h.at, h.launch = now, launchOf(x)
+			l.heard[x.ID] = h
 		}
 	}
 	for id := range l.heard {
@@ -425,13 +456,16 @@ func (l *Leases) overdue(s *projections.State) []due {
 	defer l.mu.Unlock()
 	passed := l.config.Boot()
 	for x := range s.Deadlines() {
-		over, known := l.deadlines[x.ID]
-		if !known {
-			over = passed + time.Duration(max(x.Deadline-now, 0))*time.Millisecond
-			l.deadlines[x.ID] = over
+		limit := l.deadlines[x.ID]
+		if limit.at != x.Deadline { // it is new, or the session was resumed
+			limit = deadline{x.Deadline, passed + time.Duration(max(x.Deadline-now, 0))*time.Millisecond}
+			l.deadlines[x.ID] = limit
 		}
-		if passed >= over && now >= x.Deadline {
-			found = append(found, due{command: &commands.TimeOutSession{SessionID: x.ID}, key: "timed out/" + x.ID})
+		if passed >= limit.over && now >= x.Deadline {
+			found = append(found, due{
+				command: &commands.TimeOutSession{SessionID: x.ID},
+				key:     fmt.Sprintf("timed out/%s/%d", x.ID, x.Deadline),
+			})
 		}
 	}
 	for id := range l.deadlines {

@@ -20,15 +20,17 @@ const (
 	InboxFailed      InboxKind = "failed"
 	InboxUnconfirmed InboxKind = "unconfirmed" // a task is said to be done, and nobody has confirmed it
 	InboxQuarantined InboxKind = "quarantined" // a queue item was started too often
-	InboxStuck       InboxKind = "stuck"       // a queue item or a task waits for something that will not happen
-	InboxStranded    InboxKind = "stranded"    // a queue has items, and its session is gone
-	InboxUnattended  InboxKind = "unattended"  // work was started on a task, and no session does it
-	InboxUnstarted   InboxKind = "unstarted"   // a session was spawned, and never started
-	InboxExited      InboxKind = "exited"      // the command of a session ended, and the session did not
-	InboxLost        InboxKind = "lost"        // a session is silent
-	InboxLate        InboxKind = "late"        // a report came after its session's end
-	InboxRefused     InboxKind = "refused"     // a kept command was refused
-	InboxUnread      InboxKind = "unread"      // a project has too much for one read
+	// a queue item or a task waits for something that will not happen, or the agent of a session is silent or repeats
+	// itself
+	InboxStuck      InboxKind = "stuck"
+	InboxStranded   InboxKind = "stranded"   // a queue has items, and its session is gone
+	InboxUnattended InboxKind = "unattended" // work was started on a task, and no session does it
+	InboxUnstarted  InboxKind = "unstarted"  // a session was spawned, and never started
+	InboxExited     InboxKind = "exited"     // the command of a session ended, and the session did not
+	InboxLost       InboxKind = "lost"       // a session is silent
+	InboxLate       InboxKind = "late"       // a report came after its session's end
+	InboxRefused    InboxKind = "refused"    // a kept command was refused
+	InboxUnread     InboxKind = "unread"     // a project has too much for one read
 )
 
 // InboxItem is one thing that needs a person's attention.

@@ -93,12 +93,14 @@ func (b *inbox) leftOver(x *Session) func() (more bool) {
 
 // afterFailure returns the steps after a session failed: to learn why, and to give its work to another.
 func (b *inbox) afterFailure(x *Session) []string {
-	why := "maestro why " + x.ID
-	successor, works := b.SuccessorFor(x)
-	if !works { // what it left waits for other tasks
-		return []string{why}
+	steps := []string{"maestro why " + x.ID}
+	if x.Runs != nil { // its agent may continue what it did
+		steps = append(steps, resume(x))
 	}
-	return []string{why, successor}
+	if successor, works := b.SuccessorFor(x); works { // otherwise what it left waits for other tasks
+		steps = append(steps, successor)
+	}
+	return steps
 }
 
 // lookAtBegun returns a chore that adds the started tasks on which no session works.

@@ -158,7 +158,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			item.Message += ": session " + session + " had it, and " + b.doesNow(last, t)
 		case last.Deleted:
 			item.Message += ": session " + session + " was deleted"
-		case last.Ended():
+		case last.Ended() && last.Status != events.SessionSaidDone:
 			item.Message += ": session " + session + " is " + string(last.Status)
 			if last.EndReason != "" {
 				item.Message += " (" + last.EndReason + ")"
@@ -235,6 +235,7 @@ func (b *inbox) session(x *Session) {
 	case x.Status == events.SessionEndFailed && len(x.TaskIDs) > 0:
 		b.expensive.failed = append(b.expensive.failed, x.ID)
 	}
+	b.runs(x)
 	if word := b.UnansweredWord(x); word != nil {
 		b.word(x, word)
 	}
@@ -259,6 +260,9 @@ func (b *inbox) silent(x *Session) {
 		kind, since = InboxExited, exit.At
 	case x.Spawned && x.Status == events.SessionSpawning:
 		kind, since = InboxUnstarted, x.StartedAt
+		if x.Runs != nil { // and was resumed
+			since = x.LastActivity
+		}
 	}
 	b.find(kind, x.ID, "", "", since, func() InboxItem {
 		item := InboxItem{SessionID: x.ID, TaskID: b.workOf(x), What: x.Name}
@@ -275,10 +279,15 @@ func (b *inbox) silent(x *Session) {
 			}
 		case InboxUnstarted:
 			item.Message = "it was spawned, and nobody has started an agent in it"
+			if x.Runner != "" {
+				item.Message = "it was spawned for runner " + x.Runner + ", which has not started its agent"
+			}
 			item.Next = []string{exec, kill}
 		default:
 			item.Message = "nothing has been heard from it; it goes on when it is heard again"
-			item.Next = []string{kill}
+			if item.Next = []string{kill}; x.Runs != nil {
+				item.Next = []string{resume(x), kill}
+			}
 		}
 		return item
 	})

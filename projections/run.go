@@ -96,6 +96,11 @@ func (x *Session) Claimed() bool {
 // answer.
 func (x *Session) Waits() bool { return !x.Ended() && x.LastRun().Exited() && !x.LastRun().IsResumed() }
 
+// AwaitsRunner reports whether the session waits for a runner that begins its next run.
+func (x *Session) AwaitsRunner() bool {
+	return !x.Ended() && !x.Claimed() && (x.Runner != "" || x.Runs != nil)
+}
+
 // IsAssigned reports whether a runner runs the session: it claimed the last run, or before that it is the one that the
 // spawn names.
 func (x *Session) IsAssigned(runner string) bool {

@@ -114,7 +114,11 @@ func (s *Service) admit(ctx context.Context, c *Caller, d Demand) (*Admission, *
 // letGo.
 func (s *Service) accountsOf(by commands.Actor, root string, ended bool) *Admission {
 	a := &Admission{service: s, ledger: s.ledger, who: by}
-	a.credential = s.ledger.hold(ClassOf(by), string(by.Kind), " ", by.Name) // AccountName
+	if by.Speaks == "" {
+		a.credential = s.ledger.hold(ClassOf(by), string(by.Kind), " ", by.Name) // AccountName
+	} else {
+		a.credential = s.ledger.hold(ClassOf(by), AccountName(by))
+	}
 	switch {
 	case by.Kind != commands.ActorSession || by.Project == "":
 	case ended: // all ended sessions of a project together take nothing from the living ones
@@ -141,15 +145,23 @@ func (s *Service) admitted(ctx context.Context, c *Caller, d Demand) (leave func
 }
 
 // AccountName returns the name of a caller's account.
-func AccountName(by commands.Actor) string { return string(by.Kind) + " " + by.Name }
+func AccountName(by commands.Actor) string {
+	if by.Speaks != "" {
+		return string(by.Kind) + " " + by.Name + " of " + by.Speaks
+	}
+	return string(by.Kind) + " " + by.Name
+}
 
-// ClassOf returns the class of a caller: an agent has tighter limits than the user.
+// ClassOf returns the class of a caller: an agent has tighter limits than the user, and so has its supervisor. A runner
+// of many sessions has those of the user.
 func ClassOf(by commands.Actor) Class {
 	switch {
 	case by.Kind == commands.ActorUser && by.Access == commands.AccessAdmin:
 		return ClassAdmin
 	case by.Kind == commands.ActorUser:
 		return ClassReader
+	case by.Kind == commands.ActorRunner && by.Speaks == "":
+		return ClassAdmin
 	}
 	return ClassSession
 }

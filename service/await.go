@@ -92,8 +92,12 @@ func (s *Service) MayGoOn(c *Caller) (err error) {
 // caller must call done, which waits for the context's goroutines.
 func (s *Service) WhileGood(ctx context.Context, c *Caller) (good context.Context, done func()) {
 	key := engine.Key{Kind: projections.KindToken, ID: c.By.Name}
-	if c.By.Kind == commands.ActorSession {
+	switch c.By.Kind {
+	case commands.ActorSession:
 		key.Kind = projections.KindSession
+	case commands.ActorRunner:
+		key = engine.Key{Kind: projections.KindSession, ID: c.By.Speaks}
+	case commands.ActorUser, commands.ActorSystem:
 	}
 	ctx, forget := s.UntilStop(ctx)
 	good, cancel := context.WithCancelCause(ctx)

@@ -73,8 +73,8 @@ func (c *Caller) ReadsAll() bool {
 }
 
 // SeesEnv reports whether the caller sees a session's environment, which may hold secrets. The user (with an admin's
-// token or an auditor's, which reads the whole log) and the session itself see it.
-func (c *Caller) SeesEnv(x *projections.Session) bool { return c.seesEnvOf(x.ID) }
+// token or an auditor's, which reads the whole log), the session itself and its runner see it.
+func (c *Caller) SeesEnv(x *projections.Session) bool { return c.seesEnvOf(x.ID) || speaks(c.By, x) }
 
 // ReadsContext reports whether the caller reads the context that a session was spawned with, which is part of its
 // manifest.

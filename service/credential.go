@@ -2,6 +2,7 @@ package service
 
 import (
 	"maestro/commands"
+	"maestro/projections"
 	"maestro/service/wire"
 )
 
@@ -9,45 +10,12 @@ import (
 // user, for the session itself, and for the orchestrator that directly spawned the session: a session that the user
 // spawned for an orchestrator may have permissions that the orchestrator lacks. What [Caller.SeesEnv] says of the
 // environment holds here too.
+//
+// A runner gets it too, for the agents of the sessions that are assigned to it.
 func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
-	by := v.Caller.By
-	itself := by.Kind == commands.ActorSession && by.Name == in.ID
-	row := "session:spawn"
-	switch {
-	case itself:
-		row = "whoami"
-	case by.Kind == commands.ActorRunner:
-		row = "session:claim"
-	}
-	x, err := v.PermitSession(row, in.ID)
+	x, err := v.withSecret(in.ID)
 	if err != nil {
 		return wire.Credential{}, err
-	}
-	switch {
-	case by.Kind == commands.ActorSession && !itself && x.CreatedBy != by.Source():
-		return wire.Credential{}, &commands.Refusal{
-			Code:    commands.CodeNotAllowed,
-			Rule:    row,
-			Message: "Session '" + by.Name + "' did not spawn session '" + x.ID + "' itself",
-			Why:     "an orchestrator gets only the secrets of the sessions that it spawned itself",
-			Next:    "ask the user",
-		}
-	case by.Kind == commands.ActorRunner && !x.IsAssigned(by.Name):
-		return wire.Credential{}, &commands.Refusal{
-			Code:    commands.CodeNotAllowed,
-			Rule:    row,
-			Message: "Session '" + x.ID + "' is not assigned to runner '" + by.Name + "'",
-			Why:     "a runner gets only the secrets of the sessions that it runs",
-			Next:    "end what this runner runs of it",
-		}
-	case x.Ended():
-		return wire.Credential{}, &commands.Refusal{
-			Code:    commands.CodeNotAllowed,
-			Rule:    row,
-			Message: commands.HasEnded(x),
-			Why:     "its status is " + string(x.Status),
-			Next:    "spawn another session: `" + v.Successor(x) + "`",
-		}
 	}
 	given := wire.Credential{
 		SessionID: x.ID,
@@ -59,4 +27,41 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 		given.Env = x.CommandEnv()
 	}
 	return given, nil
+}
+
+// rowOfSecret is the row by which others than a session itself get its secret.
+const rowOfSecret = "session:spawn"
+
+// withSecret returns a session whose secret the caller may have. For anybody but a runner, which may have to say how the
+// agent ended, the session must not have ended.
+func (v View) withSecret(id string) (*projections.Session, error) {
+	by := v.Caller.By
+	itself := by.Kind == commands.ActorSession && by.Name == id
+	row := rowOfSecret
+	if itself {
+		row = "whoami"
+	}
+	x, err := v.PermitSession(row, id)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case by.Kind == commands.ActorSession && !itself && x.CreatedBy != by.Source():
+		return nil, &commands.Refusal{
+			Code:    commands.CodeNotAllowed,
+			Rule:    row,
+			Message: "Session '" + by.Name + "' did not spawn session '" + x.ID + "' itself",
+			Why:     "an orchestrator gets only the secrets of the sessions that it spawned itself",
+			Next:    "ask the user",
+		}
+	case x.Ended() && by.Kind != commands.ActorRunner:
+		return nil, &commands.Refusal{
+			Code:    commands.CodeNotAllowed,
+			Rule:    row,
+			Message: commands.HasEnded(x),
+			Why:     "its status is " + string(x.Status),
+			Next:    "spawn another session: `" + v.Successor(x) + "`",
+		}
+	}
+	return x, nil
 }

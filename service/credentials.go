@@ -151,9 +151,6 @@ func (a authenticator) holder(public string) (*Caller, error) {
 	if id, ok := strings.CutPrefix(name, wire.SessionTokenPrefix); ok {
 		return c, a.session(c, id, generation)
 	}
-	if runner, ok := strings.CutPrefix(name, wire.RunnerTokenPrefix); ok {
-		return c, a.runner(c, runner, generation)
-	}
 	return c, a.named(c, strings.TrimPrefix(name, wire.UserTokenPrefix), generation)
 }
 

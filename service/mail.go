@@ -50,10 +50,10 @@ func (s *Service) AwaitMail(ctx context.Context, c *Caller, in *wire.MailOf) err
 // Only the session itself waits for it.
 func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 	row := "session:info"
-	switch {
-	case in.ID == v.Caller.By.Name && in.Wait != "":
+	switch itself := v.Caller.By.Kind == commands.ActorSession && in.ID == v.Caller.By.Name; {
+	case itself && in.Wait != "":
 		row = "input:wait"
-	case in.ID == v.Caller.By.Name:
+	case itself:
 		row = "whoami"
 	}
 	x, err := v.PermitSession(row, in.ID)
@@ -94,6 +94,9 @@ func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 
 // readsMail reports whether the caller may read a session's mail: answers to its questions, and messages.
 func (c *Caller) readsMail(x *projections.Session) bool {
+	if c.By.Kind == commands.ActorRunner {
+		return speaks(c.By, x)
+	}
 	return c.By.Kind != commands.ActorSession || c.By.Name == x.ID || c.By.Name == x.SpawnedBy
 }
 

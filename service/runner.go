@@ -1,184 +1,127 @@
 package service
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"maestro/commands"
-	"maestro/engine"
-	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
 )
 
-const (
-	// workListed bounds the sessions that a runner is told of at once; what it does makes room for the others.
-	workListed = 1000
-	// runnersKept bounds the runners that are remembered, layersShown the length of what each says of its layers.
-	runnersKept = 1000
-	layersShown = 500
-	// runnerGone is when a runner that has not asked is no longer shown.
-	runnerGone = 5 * time.Minute
-)
+// speaksFor is between the name of a runner and its session in the credential of a supervisor. No id has it.
+const speaksFor = "~"
 
-// runners remembers what each runner said about itself last. The log does not have it: it is about the present.
-type runners struct {
-	mu    sync.Mutex
-	known map[string]wire.Runner
+// RunnerToken returns the credential of a runner: for all sessions that are assigned to it, or of a supervisor, for one
+// session and a generation of its secret. Like a session's secret it is derived, never stored.
+func RunnerToken(serverKey []byte, runner, session string, generation int) string {
+	if session != "" {
+		runner += speaksFor + session
+	}
+	return newSigner(serverKey).token(wire.RunnerTokenPrefix, runner, strconv.Itoa(generation))
 }
 
-// AwaitWork notes what the runner says about itself, and waits until there is something else to do than before.
-func (s *Service) AwaitWork(ctx context.Context, c *Caller, in *wire.RunnerWorkOf) error {
-	leave, err := s.admitted(ctx, c, Demand{})
-	if err != nil {
-		return err
-	}
-	defer leave()
-	wait, err := ParseWait(in.Wait)
-	if err != nil || asksAsRunner(c, in) != nil {
-		return err // GetWork refuses
-	}
-	s.seen(in)
-	if wait == 0 {
+// RunnerToken returns the credential of a runner for all sessions that are assigned to it.
+func (s *Service) RunnerToken(runner string) string {
+	return RunnerToken(s.Keys.ServerKey, runner, "", FirstGeneration)
+}
+
+// runner determines the caller that the credential of a runner identifies.
+func (a authenticator) runner(c *Caller, name string, generation int) error {
+	runner, session, supervises := strings.Cut(name, speaksFor)
+	c.By = commands.RunnerActor(runner, commands.AuthnToken)
+	if !supervises {
 		return nil
 	}
-	if err := s.beginWait(ctx, c); err != nil {
-		return err
-	}
-	return s.Await(ctx, c, wait, func(state *projections.State) bool {
-		return workOf(state, in.Name).Digest != in.After
-	}, engine.AnyRunner)
-}
-
-// GetWork returns what there is for a runner to do.
-func (v View) GetWork(in *wire.RunnerWorkOf) (wire.RunnerWork, error) {
-	if err := asksAsRunner(v.Caller, in); err != nil {
-		return wire.RunnerWork{}, err
-	}
-	return workOf(v.State, in.Name), nil
-}
-
-// asksAsRunner refuses everybody but the runner itself, and protocols that this server does not speak.
-func asksAsRunner(c *Caller, in *wire.RunnerWorkOf) error {
-	if c.By.Kind != commands.ActorRunner || c.By.Name != in.Name || c.By.Speaks != "" {
-		return &commands.Refusal{
-			Code:    commands.CodeNotAllowed,
-			Rule:    "session:claim",
-			Message: "Only the runner '" + safetext.Printable(in.Name) + "' is told what it has to do",
-			Why:     "each runner has a credential of its own",
-			Next:    "see `maestro session list` for the sessions",
-		}
-	}
-	if in.Protocol != strconv.Itoa(wire.RunnerProtocol) {
-		return Invalid("/protocol", "this server speaks version %d of the protocol of runners, not '%s'; run the same "+
-			"version of maestro", wire.RunnerProtocol, safetext.Printable(in.Protocol))
+	c.By.Speaks, c.By.Generation = session, generation
+	revoked := false
+	a.handler.View(func(s *projections.State) {
+		x := s.Session(session)
+		revoked = x != nil && x.Generation != generation
+	})
+	if revoked {
+		return NotAuthenticated("The credential was revoked", "the session was resumed, or has a new secret", true)
 	}
 	return nil
 }
 
-// workOf lists the sessions of a runner.
-func workOf(state *projections.State, runner string) wire.RunnerWork {
-	work := wire.RunnerWork{Protocol: wire.RunnerProtocol, Sessions: []wire.RunnerSession{}}
-	for x := range state.Employed() {
-		state.Worked(1)
-		one, concerns := workFor(state, x, runner)
-		if !concerns {
-			continue
-		}
-		if len(work.Sessions) == workListed {
-			work.More = true
-			break
-		}
-		work.Sessions = append(work.Sessions, one)
-	}
-	content, _ := json.Marshal(work.Sessions) // texts and numbers
-	sum := sha256.Sum256(content)
-	work.Digest = hex.EncodeToString(sum[:8])
-	return work
-}
+// runnerReads are the rows by which a runner reads a session: the session, its timeline and its mail, its manifest with
+// the workflow, and its secret.
+var runnerReads = []string{"session:info", "manifest:show", rowOfSecret}
 
-// workFor returns what a runner has to do with a session.
-func workFor(state *projections.State, x *projections.Session, runner string) (one wire.RunnerSession, concerns bool) {
-	one = wire.RunnerSession{ID: x.ID, ProjectID: x.ProjectID, Run: x.NextRun(), Agent: x.Agent}
-	if p := state.Project(x.ProjectID); p != nil {
-		one.Directory = p.WorkingDir
-	}
-	run := x.LastRun()
-	if run != nil {
-		one.Conversation, one.Resumes = run.Conversation, true
-	}
-	switch {
-	case run != nil && !run.Exited() && !run.IsResumed():
-		one.State, one.Run, one.Resumes = wire.WorkRunning, run.Number, run.Resumes
-		if x.Ended() || x.Deleted {
-			one.State = wire.WorkEnded
-		}
-		return one, run.Runner == runner
-	case x.MayClaim(runner) && runner != projections.TerminalRunner && state.AwaitsRun(x):
-		one.State = wire.WorkClaim
-		return one, true
-	}
-	return one, false
-}
-
-// seen notes what a runner says about itself.
-func (s *Service) seen(in *wire.RunnerWorkOf) {
-	said := wire.Runner{
-		Name:    in.Name,
-		Host:    clippedTo(in.Host),
-		Version: clippedTo(in.Version),
-		Layers:  []string{},
-		SeenAt:  s.Now().UnixMilli(),
-	}
-	said.Limit, _ = strconv.Atoi(in.Limit)
-	said.Running, _ = strconv.Atoi(in.Running)
-	if in.Layers != "" {
-		said.Layers = strings.Split(clippedTo(in.Layers), ",")
-	}
-	s.runners.mu.Lock()
-	defer s.runners.mu.Unlock()
-	if s.runners.known == nil {
-		s.runners.known = map[string]wire.Runner{}
-	}
-	if len(s.runners.known) < runnersKept || s.runners.known[in.Name].Name != "" {
-		s.runners.known[in.Name] = said
-	}
-}
-
-// clippedTo cuts what a runner says.
-func clippedTo(text string) string {
-	text = safetext.Printable(text)
-	return text[:min(len(text), layersShown)]
-}
-
-// ListRunners returns the runners that have asked for work lately, by name.
-func (v View) ListRunners(_ *struct{}) ([]wire.Runner, error) {
-	if err := v.Permit("runner:list", ""); err != nil {
+// assigned returns a session that a runner may read: its credential speaks for the session, or the session is assigned
+// to it.
+func (v View) assigned(row, id string) (*projections.Session, error) {
+	by := v.Caller.By
+	if err := v.Permit("whoami", ""); err != nil {
 		return nil, err
 	}
-	s := v.Service
-	s.runners.mu.Lock()
-	list := make([]wire.Runner, 0, len(s.runners.known))
-	for _, runner := range s.runners.known {
-		if s.Now().UnixMilli()-runner.SeenAt < runnerGone.Milliseconds() {
-			list = append(list, runner)
+	if !slices.Contains(runnerReads, row) {
+		return nil, v.Permit(row, "")
+	}
+	x := v.Session(id)
+	switch {
+	case x == nil:
+		return nil, NotFound("Session", id)
+	case !speaks(by, x):
+		return nil, &commands.Refusal{
+			Code:    commands.CodeNotAllowed,
+			Rule:    row,
+			Message: "Runner '" + by.Name + "' may not read session '" + x.ID + "'",
+			Why:     "a runner reads the sessions that are assigned to it",
+			Next:    "claim the session first",
 		}
 	}
-	s.runners.mu.Unlock()
-	slices.SortFunc(list, func(a, b wire.Runner) int { return strings.Compare(a.Name, b.Name) })
-	for i := range list {
-		for _, one := range workOf(v.State, list[i].Name).Sessions {
-			if one.State == wire.WorkClaim {
-				list[i].Waiting++
-			}
+	return x, nil
+}
+
+// speaks reports whether a runner speaks for a session.
+func speaks(by commands.Actor, x *projections.Session) bool {
+	if by.Kind != commands.ActorRunner {
+		return false
+	}
+	return by.Speaks == x.ID || by.Speaks == "" && x.IsAssigned(by.Name)
+}
+
+// GetRunnerCredential returns the credential of a supervisor: a runner that speaks for one session. A runner gets that
+// of the sessions that are assigned to it. Whoever may have the session's secret gets that of the runner terminal, to
+// launch the agent by hand; the session itself only while no runner has it, because its agent may be the one that asks.
+func (v View) GetRunnerCredential(in *wire.RunnerCredentialOf) (wire.RunnerCredential, error) {
+	by := v.Caller.By
+	own := projections.TerminalRunner
+	if by.Kind == commands.ActorRunner {
+		own = by.Name
+	}
+	runner := cmp.Or(in.Runner, own)
+	if runner != own {
+		refusal := &commands.Refusal{
+			Code:    commands.CodeNotAllowed,
+			Rule:    rowOfSecret,
+			Message: "This credential is not for runner '" + runner + "'",
+			Why:     "a runner gets its own credentials, and everybody else gets those of the runner " + own,
+			Next:    "leave the runner out",
+			Pointer: "/runner",
+		}
+		return wire.RunnerCredential{}, refusal
+	}
+	x, err := v.withSecret(in.ID)
+	if err != nil {
+		return wire.RunnerCredential{}, err
+	}
+	if by.Kind == commands.ActorSession && by.Name == x.ID && x.Claimed() {
+		return wire.RunnerCredential{}, &commands.Refusal{
+			Code:    commands.CodeNotAllowed,
+			Rule:    rowOfSecret,
+			Message: "Session '" + x.ID + "' has a runner: '" + x.LastRun().Runner + "'",
+			Why:     "an agent does not speak for its own runner",
+			Next:    "leave it to the runner",
 		}
 	}
-	return list, nil
+	return wire.RunnerCredential{
+		SessionID: x.ID,
+		Runner:    runner,
+		Token:     RunnerToken(v.Service.Keys.ServerKey, runner, x.ID, x.Generation),
+	}, nil
 }

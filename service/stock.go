@@ -57,7 +57,7 @@ func unbounded(state *projections.State, request engine.Request) bool {
 // madeBy returns what a command creates that has a rate.
 func madeBy(state *projections.State, command commands.Command) (d demand) {
 	switch x := command.(type) {
-	case *commands.SpawnSession:
+	case *commands.SpawnSession, *commands.ResumeSession:
 		d[useSpawns] = 1
 	case *commands.RegisterSession:
 		if state.Session(x.SessionID) == nil {
@@ -142,12 +142,27 @@ func (l *Limits) stock(request engine.Request) func(*projections.State) *overLim
 			}
 			return l.over("project-sessions", state.LivingSessions(root))
 		})
+	case *commands.ResumeSession:
+		return inRoot(request, func(state *projections.State, root string) *overLimit {
+			if x := state.Session(c.SessionID); x == nil || !x.Ended() { // it is counted
+				return nil
+			}
+			return l.over("project-sessions", state.LivingSessions(root))
+		})
 	case *commands.Report:
 		if c.Asks() {
 			return inRoot(request, func(state *projections.State, root string) *overLimit {
-				return l.questions(state, root, request.By)
+				asker := ""
+				if request.By.Kind == commands.ActorSession {
+					asker = request.By.Name
+				}
+				return l.questions(state, root, asker)
 			})
 		}
+	case *commands.FailPreflight:
+		return inRoot(request, func(state *projections.State, root string) *overLimit {
+			return l.questions(state, root, c.SessionID)
+		})
 	}
 	return nil
 }
@@ -181,10 +196,10 @@ func tasks(state *projections.State, root string) int {
 	return below
 }
 
-// questions returns the quota of open questions that one more would exceed.
-func (l *Limits) questions(state *projections.State, root string, by commands.Actor) *overLimit {
-	if by.Kind == commands.ActorSession {
-		if over := l.over("session-questions", state.OpenQuestionsOf(by.Name)); over != nil {
+// questions returns the quota of open questions that one more of a session would exceed.
+func (l *Limits) questions(state *projections.State, root, session string) *overLimit {
+	if session != "" {
+		if over := l.over("session-questions", state.OpenQuestionsOf(session)); over != nil {
 			return over
 		}
 	}

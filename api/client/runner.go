@@ -22,9 +22,3 @@ func (c *Client) Work(ctx context.Context, of wire.RunnerWorkOf, wait time.Durat
 func (c *Client) Runners(ctx context.Context) ([]wire.Runner, error) {
 	return read[[]wire.Runner](ctx, c, "/api/runners", nil)
 }
-
-// RunnerCredential returns a credential that speaks as a runner, for one session alone.
-func (c *Client) RunnerCredential(ctx context.Context, session, runner string) (wire.Credential, error) {
-	return read[wire.Credential](ctx, c, pathTo("sessions", session, "runner-credential"),
-		queryOf(wire.RunnerOf{Runner: runner}))
-}

@@ -71,6 +71,12 @@ func (c *Client) Credential(ctx context.Context, session string) (wire.Credentia
 	return read[wire.Credential](ctx, c, pathTo("sessions", session, "credential"), nil)
 }
 
+// RunnerCredential returns the credential with which a runner speaks for one session: the calling runner, or else the
+// runner terminal.
+func (c *Client) RunnerCredential(ctx context.Context, session string) (wire.RunnerCredential, error) {
+	return read[wire.RunnerCredential](ctx, c, pathTo("sessions", session, "runner-credential"), nil)
+}
+
 // AwaitMail returns the calling session's unread mail once there is some, or after a time that the server bounds.
 func (c *Client) AwaitMail(ctx context.Context, session string, wait time.Duration) (box wire.Mailbox, err error) {
 	ctx, cancel := c.patiently(ctx, wait)

@@ -23,7 +23,7 @@ const (
 
 // notResources are reads with a secret in their answer, those for runners, and those that do not end or are not a text.
 var notResources = []string{
-	"session-credential", "session-runner-credential", "runner-work", "webhook-secret", "live", "backup", "audit-export",
+	"session-credential", "runner-credential", "runner-work", "webhook-secret", "live", "backup", "audit-export",
 }
 
 // argSession is the parameter of reads about a session.

@@ -12,9 +12,9 @@ func (a *asked) loseSession() fact {
 }
 
 // mayBeLost reports whether the session can be marked as lost: one that reported its completion and holds nothing may
-// be silent.
+// be silent, and so may one whose agent ended while it waits for an answer.
 func (s *session) mayBeLost() bool {
-	return s.ended == "" && !s.lost && (s.status != completed || s.holds != nil)
+	return s.ended == "" && !s.lost && !s.waits() && (s.status != completed || s.holds != nil)
 }
 
 func (a *asked) recoverSession() fact {
@@ -44,5 +44,9 @@ func (s *session) deadline() int64 {
 	if s.timeout == 0 {
 		return 0
 	}
-	return s.born.Add(s.timeout).UnixMilli()
+	began := s.born
+	if !s.limited.IsZero() {
+		began = s.limited
+	}
+	return began.Add(s.timeout).UnixMilli()
 }

@@ -85,6 +85,20 @@ type fields struct {
 	Patience     int64     `json:"patience"`
 	Problem      string    `json:"problem"`
 	Content      *string   `json:"content"`
+	Runner       string    `json:"runner"`
+	Run          int       `json:"run"`
+	Host         string    `json:"host"`
+	ExitCode     *int      `json:"exitCode"`
+	Signal       string    `json:"signal"`
+	LastOutput   string    `json:"lastOutput"`
+	Conversation string    `json:"conversation"`
+	Command      string    `json:"command"`
+	Check        string    `json:"check"`
+	Path         string    `json:"path"`
+	Fix          string    `json:"fix"`
+	Detail       string    `json:"detail"`
+	Since        int64     `json:"since"`
+	used
 }
 
 func (j *Judge) asked(command Command, fresh string) *asked {
@@ -105,7 +119,7 @@ func (j *Judge) asked(command Command, fresh string) *asked {
 			Source:     command.Source,
 			Time:       command.At.Truncate(time.Millisecond),
 			OccurredAt: command.Said,
-			Rules:      "5",
+			Rules:      "6",
 		},
 	}
 	if err := json.Unmarshal(command.Body, &a.f); err != nil {
@@ -218,7 +232,10 @@ func (a *asked) permit() {
 		}
 		a.session(ids)
 	case byRunner:
-		a.refuse(codeAllowed)
+		s := a.sessions[a.Speaks]
+		if !mayUse(a.ID, "R") || a.Speaks != "" && (s == nil || s.ended == endDeleted || s.generation != a.Generation) {
+			a.refuse(codeAllowed)
+		}
 	case bySystem:
 		if !mayUse(a.ID, "S") {
 			a.refuse(codeAllowed)

@@ -46,10 +46,12 @@ func (a *asked) spawn() fact {
 		SpawnedBy: a.f.SpawnedBy,
 		Timeout:   a.f.Timeout,
 		Manifest:  a.manifest(),
+		Runner:    a.f.Runner,
 	}
 	f.Role, f.Strategy = a.kind()
 	a.tasksOf(a.event.Project, f.TaskIDs)
-	if len(f.TaskIDs) == 0 && f.Strategy != "queue" || a.f.Timeout > maxTimeout {
+	if len(f.TaskIDs) == 0 && f.Strategy != "queue" || a.f.Timeout > maxTimeout ||
+		a.f.Runner != "" && !isID(a.f.Runner) {
 		a.refuse(codeInvalid)
 	}
 	f.Permissions = a.given(f.Role, f.Strategy)

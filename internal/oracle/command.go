@@ -19,6 +19,9 @@ type Command struct {
 	// or a named token.
 	Access     string
 	Generation int
+	// Speaks is the session that the credential of a supervisor speaks for, "" for all of its runner's; Generation is
+	// then that of the session.
+	Speaks string
 	// At is when it is decided; a time before the newest event counts as that event's time. Said is when the caller
 	// sent it, if it was kept before.
 	At, Said time.Time
@@ -90,6 +93,7 @@ var codesOf = map[string][]string{
 	ruleRequeue:     {codeConflict},
 	ruleMoved:       {codeConflict},
 	ruleLease:       {codeRule},
+	ruleRun:         {codeConflict, codeAllowed, codeRule},
 	ruleTimeout:     {codeRule},
 	ruleQuestion:    {codeConflict, codeInvalid, codeRule},
 	ruleToken:       {codeInvalid, codeConflict, codeRule},

@@ -10,8 +10,12 @@ func (f *sessionLost) about() (kind, id string) { return "session", f.SessionID 
 func (f *sessionLost) commands() []string       { return []string{"session:lost"} }
 
 func (f *sessionLost) judge(c *trial) {
-	if s := c.aLiveSession(f.SessionID); s != nil && s.lost {
+	switch s := c.aLiveSession(f.SessionID); {
+	case s == nil:
+	case s.lost:
 		c.fault(ruleLease, "session %s was already lost", s.id)
+	case s.waits():
+		c.fault(ruleLease, "session %s waits for an answer, and its agent ended", s.id)
 	}
 	if f.Lease <= 0 || f.LastHeard+f.Lease > c.event.Time.UnixMilli() {
 		c.fault(
@@ -65,7 +69,7 @@ func (f *sessionTimedOut) judge(c *trial) {
 	}
 	if s.timeout == 0 {
 		c.fault(ruleTimeout, "session %s has no timeout", s.id)
-	} else if deadline := s.born.Add(s.timeout).UnixMilli(); f.Deadline != deadline {
+	} else if deadline := s.deadline(); f.Deadline != deadline {
 		c.fault(ruleTimeout,
 			"the event gives deadline %d, but the deadline of session %s is %d", f.Deadline, s.id, deadline)
 	}

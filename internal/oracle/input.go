@@ -7,6 +7,7 @@ type question struct {
 	options, tasks      []string
 	answer              string
 	answered, delivered bool
+	text                string
 	// asked and replied are the ids of the events that opened and that answered it.
 	asked, replied string
 }

@@ -27,7 +27,12 @@ func (c *trial) permitted(what fact) {
 	case c.by.kind == bySession:
 		c.session(what.commands())
 	case c.by.kind == byRunner:
-		c.fault(rulePermitted, "a runner may not write %s", c.event.Type)
+		if !slices.ContainsFunc(what.commands(), func(id string) bool { return mayUse(id, "R") }) {
+			c.fault(rulePermitted, "a runner may not write %s", c.event.Type)
+		}
+	}
+	if slices.ContainsFunc(what.commands(), func(id string) bool { return !c.sixthOn() && slices.Contains(sinceSixth, id) }) {
+		c.fault(rulePermitted, "version %s of the rules has no %s", c.event.Rules, strings.Join(what.commands(), ", "))
 	}
 	c.projectLives(what)
 }
@@ -37,6 +42,9 @@ func (c *trial) thirdOn() bool { return c.event.Rules != "1" && c.event.Rules !=
 
 // fifthOn reports whether version 5 of the rules or a later one decided the event.
 func (c *trial) fifthOn() bool { return c.thirdOn() && c.event.Rules != "3" && c.event.Rules != "4" }
+
+// sixthOn reports whether version 6 of the rules or a later one decided the event.
+func (c *trial) sixthOn() bool { return c.fifthOn() && c.event.Rules != "5" }
 
 func (c *trial) user(commands []string) {
 	t := c.tokens[c.by.id]

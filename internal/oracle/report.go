@@ -176,6 +176,7 @@ func (f *sessionReported) fold(c *trial) {
 			options: f.Options,
 			tasks:   f.TaskIDs,
 			asked:   c.event.ID,
+			text:    f.Message,
 		}
 		c.order.questions = append(c.order.questions, f.InputID)
 	}

@@ -59,8 +59,10 @@ const (
 	ruleRequeue = "queue-requeue" // quarantined, failed, skipped or reopened items are requeued
 
 	// Deadlines, questions, tokens, templates, webhooks.
-	ruleLease    = "lease"    // a session is lost when its lease is over, and recovers only from that
-	ruleTimeout  = "timeout"  // a session times out at the deadline of its spawn
+	ruleLease   = "lease"   // a session is lost when its lease is over, and recovers only from that
+	ruleTimeout = "timeout" // a session times out at the deadline of its spawn, or of its resumption
+	// a runner claims a session once, and speaks of its last run; whoever spawned a session resumes it for its next one
+	ruleRun      = "run"
 	ruleQuestion = "question" // a question is opened, answered and delivered once, in this order
 	ruleToken    = "token"    // names, kinds and generations of tokens
 	ruleText     = "text"     // a long text is removed once, with a reason, and not named again
@@ -75,7 +77,7 @@ var rules = []string{
 	ruleExists, ruleProject, ruleTask, rulePlanID, ruleSession, ruleManifest, ruleSpawn, ruleWork, ruleLimit,
 	ruleStatus, ruleFinish, ruleStatusOwner, ruleReportTasks, ruleNotice, ruleReport, ruleLate, ruleNote,
 	ruleQueue, ruleHolder, rulePull, ruleOrder, rulePassed, ruleAttempt, ruleReturn, ruleMoved, ruleRequeue,
-	ruleLease, ruleTimeout, ruleQuestion, ruleToken, ruleText, ruleTemplate, ruleWebhook,
+	ruleLease, ruleTimeout, ruleRun, ruleQuestion, ruleToken, ruleText, ruleTemplate, ruleWebhook,
 }
 
 // Rules lists the names of all rules, in the order of their explanation in this package.

@@ -57,6 +57,11 @@ type session struct {
 	manifest string
 	// generation is that of its valid secret.
 	generation int
+	// runner is the runner that the spawn names, run its last run; nil before the first.
+	runner string
+	run    *run
+	// limited is when its time limit began, if it was resumed.
+	limited time.Time
 	// mail are the messages that it has not received.
 	mail map[string]unreadMessage
 }

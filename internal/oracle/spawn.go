@@ -20,6 +20,7 @@ type sessionSpawned struct {
 	Queued      []string    `json:"queued"`
 	Timeout     int64       `json:"timeout"`
 	Manifest    string      `json:"manifestDigest"`
+	Runner      string      `json:"runner"`
 }
 
 func (f *sessionSpawned) about() (kind, id string) { return "session", f.SessionID }
@@ -37,6 +38,9 @@ func (f *sessionSpawned) judge(c *trial) {
 	f.unmet(c)
 	f.queues(c)
 	c.aDigest(f.Manifest)
+	if f.Runner != "" && !isID(f.Runner) {
+		c.fault(ruleSpawn, "%q is not the name of a runner", f.Runner)
+	}
 	if f.Timeout < 0 {
 		c.fault(ruleSpawn, "a timeout of %d ms is not valid", f.Timeout)
 	}
@@ -168,7 +172,7 @@ func (f *sessionSpawned) queues(c *trial) {
 func (f *sessionSpawned) fold(c *trial) {
 	s := c.newSession(f.SessionID, f.Role, f.Strategy, f.Permissions, f.TaskIDs)
 	s.spawnedBy, s.manifest, s.status = f.SpawnedBy, f.Manifest, spawning
-	s.timeout = time.Duration(f.Timeout) * time.Millisecond
+	s.timeout, s.runner = time.Duration(f.Timeout)*time.Millisecond, f.Runner
 	for _, id := range f.Started {
 		c.tasks[id].move(inProgress)
 	}

@@ -51,8 +51,19 @@ type Session struct {
 	Fate, Queue, Holds, Last, Manifest             string
 	StartedAt, EndedAt, Deadline                   int64
 	Losses, Generation                             int
+	// Runner is the runner that its spawn names, Run its last run. AwaitsRunner says that its next run may begin.
+	Runner       string
+	Run          Run
+	AwaitsRunner bool
 	// Mail are the messages that it has not received, sorted.
 	Mail []string
+}
+
+// Run is a launch of a session's agent; Number is 0 if there was none. Stuck is why it looks stuck, "" if it does not.
+type Run struct {
+	Number                            int
+	Runner, Host, Conversation, Stuck string
+	Exited, Resumed                   bool
 }
 
 // Queue is a named queue, or a session's own. Next is the task of the next item that may be started, after PassedOver
@@ -219,6 +230,18 @@ func (j *Judge) sessionState(s *session) Session {
 		Losses:     s.losses,
 		Generation: s.generation,
 		Mail:       slices.Sorted(maps.Keys(s.mail)),
+	}
+	state.Runner, state.AwaitsRunner = s.runner, s.ended == "" && !s.claimed() && (s.runner != "" || s.run != nil)
+	if r := s.run; r != nil {
+		state.Run = Run{
+			Number:       r.number,
+			Runner:       r.runner,
+			Host:         r.host,
+			Conversation: r.conversation,
+			Stuck:        r.stuck,
+			Exited:       r.exited,
+			Resumed:      r.resumed,
+		}
 	}
 	if s.holds != nil {
 		state.Holds = s.holds.task

@@ -51,7 +51,7 @@ func newStory(t *testing.T) *story {
 	t.Helper()
 	return &story{
 		t:      t,
-		rules:  "5",
+		rules:  "6",
 		now:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		roots:  map[string]string{},
 		births: map[string]string{},
@@ -121,7 +121,7 @@ func (s *story) withNotice(source, short, data string) string {
 		Status *move  `json:"status"`
 	}
 	ends := short == "task.deleted" || strings.Contains(data, `"to":"completed"`)
-	if !ends || s.rules != "5" || strings.Contains(data, `"notice":`) || json.Unmarshal([]byte(data), &of) != nil {
+	if !ends || s.rules != "6" || strings.Contains(data, `"notice":`) || json.Unmarshal([]byte(data), &of) != nil {
 		return data
 	}
 	j := New()
@@ -133,7 +133,7 @@ func (s *story) withNotice(source, short, data string) string {
 	c := &trial{
 		Judge: j,
 		by:    parseSource(source),
-		event: &event{Source: source, Rules: "5"},
+		event: &event{Source: source, Rules: "6"},
 	}
 	told := c.affected(true, of.tasks(c)...)
 	if told == nil {
@@ -219,6 +219,9 @@ func (s *story) subject(short, data string) string {
 		"project": "projectId", "task": "taskId", "session": "sessionId", "queue": "queue",
 		"input": "inputId", "token": "name", "template": "templateId", "text": "text", "webhook": "webhookId",
 	}[kind]
+	if kind == "sandbox" || kind == "preflight" { // of a session's agent
+		kind, member = "session", "sessionId"
+	}
 	if fields[member] == nil && kind == "token" {
 		kind, member = "session", "sessionId"
 	}
@@ -289,7 +292,8 @@ func byDefault(letter string) string { return list(false, defaultList(letter)...
 func formerDefault(letter string) string {
 	own := slices.DeleteFunc(defaultList(letter), func(id string) bool {
 		switch id {
-		case "input:wait", "manifest:show", "manifest:schema", "template:list", "template:get", "watch", "events":
+		case "input:wait", "manifest:show", "manifest:schema", "template:list", "template:get", "watch", "events",
+			"session:resume":
 			return true
 		}
 		return id == "session:message" && letter != "O"
@@ -302,7 +306,7 @@ func formerDefault(letter string) string {
 
 // byDefault returns the default permissions of a letter by the rules of the story.
 func (s *story) byDefault(letter string) string {
-	if s.rules == "5" {
+	if s.rules == "6" {
 		return byDefault(letter)
 	}
 	return formerDefault(letter)
@@ -443,7 +447,7 @@ func (s *story) told(source, has string) string {
 	switch {
 	case has == "":
 		return ""
-	case has == "work" && source == admin && s.rules == "5":
+	case has == "work" && source == admin && s.rules == "6":
 		return `"orch","work"`
 	}
 	return fmt.Sprintf("%q", has)

@@ -116,6 +116,7 @@ var table = []row{
 	{"session:usage", "R", "session.used"},
 	{"sandbox:blocked", "R", "sandbox.blocked"},
 	{"preflight:failed", "R", "preflight.failed"},
+	{"session:stuck", "R", "session.stuck"},
 	{"token:used", "S", "token.used"},
 	{"session:lost", "S", "session.lost"},
 	{"session:recovered", "S", "session.recovered"},
@@ -191,6 +192,13 @@ var asks = map[string]func(*asked) fact{
 	"webhook:delete":     (*asked).deleteWebhook,
 	"webhook:resume":     (*asked).resumeWebhook,
 	"webhook:park":       (*asked).parkWebhook,
+	"session:resume":     (*asked).resumeSession,
+	"session:claim":      (*asked).claimSession,
+	"session:exited":     (*asked).exitSession,
+	"session:usage":      (*asked).useSession,
+	"sandbox:blocked":    (*asked).blockCommand,
+	"preflight:failed":   (*asked).failPreflight,
+	"session:stuck":      (*asked).markStuck,
 	"session:lost":       (*asked).loseSession,
 	"session:recovered":  (*asked).recoverSession,
 	"session:timed-out":  (*asked).timeOutSession,
@@ -271,15 +279,14 @@ var (
 	orchestratorRows = []string{
 		"task:reopen", "session:kill", "session:update", "inbox", "input:list", "input:answer", "manifest:generate",
 		"manifest:show", "manifest:schema", "template:list", "template:get", "watch", "since", "why",
-		"events",
+		"events", "session:resume",
 	}
 )
 
 // planned are the rows without a command yet, as docs/contract.md, "Permissions", lists them. Since version 3 of the
 // rules they are in no list; earlier versions gave them to orchestrators.
 var planned = []string{
-	"session:resume", "runner:enroll", "runner:list", "runner:revoke", "session:claim",
-	"session:exited", "session:usage", "sandbox:blocked", "preflight:failed", "limit:reached",
+	"runner:enroll", "runner:list", "runner:revoke", "limit:reached",
 }
 
 // defaultList returns the commands of a session without an explicit list.
@@ -306,7 +313,7 @@ func (c *trial) defaultList(letter string) []string {
 		return slices.DeleteFunc(list, c.isPlanned)
 	}
 	list = slices.DeleteFunc(list, func(id string) bool {
-		return slices.Contains(slices.Concat(sinceThird, sinceFourth, sinceFifth), id) ||
+		return slices.Contains(slices.Concat(sinceThird, sinceFourth, sinceFifth, sinceSixth), id) ||
 			id == "session:message" && letter != "O"
 	})
 	if letter == "O" {
@@ -324,10 +331,16 @@ var sinceFourth = []string{"watch"}
 // sinceFifth are the commands that version 5 of the rules has, and earlier ones planned.
 var sinceFifth = []string{"events"}
 
+// sinceSixth are the commands that version 6 of the rules has, and earlier ones planned or did not have.
+var sinceSixth = []string{
+	"session:resume", "session:claim", "session:exited", "session:usage", "sandbox:blocked", "preflight:failed",
+	"session:stuck",
+}
+
 // isPlanned reports whether a command did not exist yet in the version of the rules that decided the event.
 func (c *trial) isPlanned(id string) bool {
 	return slices.Contains(planned, id) || c.event.Rules == "3" && slices.Contains(sinceFourth, id) ||
-		!c.fifthOn() && slices.Contains(sinceFifth, id)
+		!c.fifthOn() && slices.Contains(sinceFifth, id) || !c.sixthOn() && slices.Contains(sinceSixth, id)
 }
 
 // coreList returns the commands of every session, whatever its list.

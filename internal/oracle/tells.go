@@ -58,6 +58,8 @@ func (f *sessionRegistered) made() string { return f.SessionID }
 
 func (f *sessionReported) made() string { return f.InputID }
 
+func (f *preflightFailed) made() string { return f.InputID }
+
 func (f *templateCreated) made() string { return f.TemplateID }
 
 func (f *webhookCreated) made() string { return f.WebhookID }
@@ -156,6 +158,8 @@ func (a *asked) cause() string {
 	}
 	s := a.sessions[f.SessionID]
 	switch {
+	case a.by.kind == byRunner && s != nil:
+		return s.causeOfRun(a.ID)
 	case a.ID == "session:recovered" && s != nil:
 		return s.gone
 	case (a.ID == "session:lost" || a.ID == "session:timed-out") && s != nil:

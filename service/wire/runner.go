@@ -1,5 +1,7 @@
 package wire
 
+import "maestro/projections"
+
 // RunnerProtocol is the version of what runners, their supervisors and the server say to each other: requests and
 // answers, each sent until there is an answer.
 const RunnerProtocol = 1
@@ -69,15 +71,9 @@ type Runner struct {
 	SeenAt int64 `json:"seenAt"`
 }
 
-// RunnerOf names the runner as which a credential speaks.
-type RunnerOf struct {
-	ID     string `path:"id" doc:"the session"`
-	Runner string `query:"runner" doc:"the runner as which the credential speaks: the caller's own, or terminal"`
-}
-
 // The names of runners that need no enrolment: the one inside `maestro serve`, unless it is given another name, and the
 // one that launches an agent by hand, in a terminal.
 const (
 	LocalRunner    = "local"
-	TerminalRunner = "terminal"
+	TerminalRunner = projections.TerminalRunner
 )

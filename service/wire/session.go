@@ -38,6 +38,19 @@ type Credential struct {
 	Env map[string]string `json:"env,omitempty"`
 }
 
+// RunnerCredentialOf names a session, and the runner that is to speak for it.
+type RunnerCredentialOf struct {
+	ID     string `path:"id" doc:"the session"`
+	Runner string `query:"runner" doc:"the runner: your own, or terminal (default) for one that launches the agent by hand"`
+}
+
+// RunnerCredential lets a runner speak for one session, until the session is resumed.
+type RunnerCredential struct {
+	SessionID string `json:"sessionId"`
+	Runner    string `json:"runner"`
+	Token     string `json:"token"`
+}
+
 // Beat is the answer to a heartbeat.
 type Beat struct {
 	// Lease is how long the session may be silent before it is lost; 0 if the server does not watch it.

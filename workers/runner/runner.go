@@ -44,7 +44,7 @@ type Server interface {
 	Do(ctx context.Context, id string, body any, o client.Options) (client.Answer, error)
 	// Credential returns the secret of a session, RunnerCredential one with which its supervisor speaks as the runner.
 	Credential(ctx context.Context, session string) (wire.Credential, error)
-	RunnerCredential(ctx context.Context, session, runner string) (wire.Credential, error)
+	RunnerCredential(ctx context.Context, session string) (wire.RunnerCredential, error)
 	// Base is the address of the server.
 	Base() string
 }
@@ -245,7 +245,7 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 	if err != nil {
 		return err
 	}
-	speaks, err := r.Server.RunnerCredential(ctx, x.ID, r.Name)
+	speaks, err := r.Server.RunnerCredential(ctx, x.ID)
 	if err != nil {
 		return err
 	}

@@ -115,11 +115,30 @@ func (m *model) compareSessions(s *projections.State) error {
 			shown.Generation != x.Generation || shown.Queue != x.Queue ||
 			shown.ManifestDigest != x.Manifest ||
 			holds != x.Holds ||
-			s.Gone(id) != x.Fate {
+			s.Gone(id) != x.Fate || !sameRun(shown, x) {
 			return fmt.Errorf("session %s is shown as %+v (holds %q), expected %+v", id, shown, holds, x)
 		}
 	}
 	return nil
+}
+
+// sameRun compares the last run of a session, and whether it waits for a runner.
+func sameRun(shown *projections.Session, x documents.Session) bool {
+	var is documents.Run
+	if run := shown.LastRun(); run != nil {
+		is = documents.Run{
+			Number:       run.Number,
+			Runner:       run.Runner,
+			Host:         run.Host,
+			Conversation: run.Conversation,
+			Exited:       run.Exited(),
+			Resumed:      run.IsResumed(),
+		}
+		if shown.Runs.Stuck != nil {
+			is.Stuck = string(shown.Runs.Stuck.Kind)
+		}
+	}
+	return is == x.Run && shown.Runner == x.Runner && shown.AwaitsRunner() == x.AwaitsRunner
 }
 
 func (m *model) compareTasks(s *projections.State) error {

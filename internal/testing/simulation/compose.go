@@ -119,6 +119,7 @@ func (w *world) compose(rng *rand.Rand) wish {
 		templates: w.plan.Templates,
 		webhooks:  w.plan.Webhooks,
 		messages:  w.plan.Messages,
+		runs:      w.plan.Runs,
 		plans:     w.plan.Plans,
 	}
 	for _, waiting := range w.waiting {
@@ -223,6 +224,9 @@ func (c composer) fresh() wish {
 	}
 	if c.messages && c.chance(30) {
 		return c.drawMessageWish()
+	}
+	if c.runs && c.chance(60) {
+		return c.drawRunWish()
 	}
 	if c.chance(4) {
 		return c.wish(admin, pick(c, templateCommands))
@@ -356,6 +360,9 @@ func (c composer) wish(by caller, id string) wish {
 		c.fillTemplate(f, id)
 	case "webhook:create", "webhook:update", "webhook:delete", "webhook:resume", "webhook:park":
 		c.fillWebhook(f, id)
+	case "session:claim", "session:exited", "session:usage", "sandbox:blocked", "preflight:failed", "session:stuck",
+		"session:resume":
+		c.fillRun(f, by, id)
 	case "session:lost", "session:recovered", "session:timed-out":
 		f.Project, f.SessionID = "", c.session()
 		if id == "session:lost" {

@@ -25,6 +25,8 @@ type composer struct {
 	webhooks  bool
 	// messages lets clients send messages to sessions.
 	messages bool
+	// runs lets runners claim sessions, and sessions be resumed.
+	runs bool
 	// plans lets a plan change again and again.
 	plans bool
 }

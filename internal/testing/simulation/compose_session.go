@@ -62,6 +62,9 @@ func (c composer) spawn(f *fields, by caller) {
 	if c.chance(15) {
 		f.Timeout = pick(c, []int64{20_000, 100_000, 4 * 60 * 60 * 1000, -1})
 	}
+	if c.runs && c.chance(70) {
+		f.Runner = pick(c, []string{"r1", "r1", "r1", "r2", "a b"})
+	}
 	if by.kind != "session" {
 		f.Project = c.project()
 		if f.TaskIDs != nil && c.chance(85) {

@@ -21,7 +21,7 @@ func (o *oracle) dueWish(before *ground, e envelope, d told) (wish, bool) {
 		}
 	case "maestro.session.timed_out.v1":
 		w.id, w.fields = "session:timed-out", fields{SessionID: d.SessionID}
-		keys = []string{"timed out/" + d.SessionID}
+		keys = []string{fmt.Sprintf("timed out/%s/%d", d.SessionID, d.Deadline)}
 	case "maestro.queue.item_returned.v1", "maestro.queue.item_quarantined.v1":
 		w.id, w.fields = "queue:return", fields{Project: e.Project, Queue: d.Queue, TaskID: d.TaskID}
 		if e.Type == "maestro.queue.item_quarantined.v1" {

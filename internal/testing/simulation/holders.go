@@ -15,6 +15,8 @@ type told struct {
 	Held      bool   `json:"held"`
 	LastHeard int64  `json:"lastheard"`
 	Lease     int64  `json:"lease"`
+	Deadline  int64  `json:"deadline"`
+	Status    string `json:"status"`
 }
 
 // holders tracks from the events alone which session holds which item, and which sessions have ended or are lost. It
@@ -145,6 +147,13 @@ func (h *holders) follow(sequence uint64, e envelope) *Failure {
 		h.ended[d.SessionID] = true
 	case "session.killed", "session.deleted":
 		h.ended[d.SessionID] = true
+	case "session.exited":
+		if d.Status != "" {
+			h.ended[d.SessionID] = true
+		}
+	case "session.resumed":
+		delete(h.ended, d.SessionID)
+		delete(h.lost, d.SessionID)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (w *world) judgeDue(before *model, x wish) *Failure {
 				}
 			}
 		}
-		return w.judgeLoss(session, lease)
+		return w.judgeLoss(session, lease, before.sessions[session].AwaitsRunner)
 	case "session:recovered":
 		delete(w.crossed, session)
 	case "queue:return", "queue:quarantine":
@@ -107,8 +107,9 @@ func (w *world) judgeCrossed() *Failure {
 	return nil
 }
 
-// judgeLoss compares the loss of a session with what its server has heard.
-func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
+// judgeLoss compares the loss of a session with what its server has heard. awaits says that the session waits for a
+// runner: then nobody sends heartbeats for it.
+func (w *world) judgeLoss(session string, lease time.Duration, awaits bool) *Failure {
 	var longest time.Duration
 	for _, l := range w.lives {
 		longest = max(longest, l.longestSilence(session, w.born[session], w.lived()))
@@ -127,7 +128,7 @@ func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
 	late := life == nil || beaten >= life.quiet ||
 		w.lived()-beaten < lease // it may have been requested before the first heartbeat
 	switch {
-	case lease == w.plan.Lease && beats, lease == w.plan.Quiet && (!beats || late):
+	case lease == w.plan.Lease && beats, lease == w.plan.Quiet && (!beats || late || awaits):
 	default:
 		return failure(
 			"3 a session that is heard is not lost",

@@ -155,6 +155,8 @@ func (m *model) showing(c caller) caller {
 	switch {
 	case c.user():
 		c.generation = cmp.Or(m.tokens[c.name].Generation, neverMade)
+	case c.kind == "runner" && c.speaks != "":
+		c.generation = cmp.Or(m.sessions[c.speaks].Generation, neverMade)
 	case c.kind == "session":
 		c.generation = cmp.Or(m.sessions[c.name].Generation, neverMade)
 	}

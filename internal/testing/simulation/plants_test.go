@@ -35,6 +35,7 @@ const (
 	reports    = "commands/report.go"
 	places     = "commands/taskplace.go"
 	changes    = "commands/taskchange.go"
+	runs       = "commands/run.go"
 )
 
 // afterAppend plants something between the append and what follows from it.
@@ -540,8 +541,8 @@ var plants = []plant{
 		"int64(session.LateReports) > LimitLateReports.Value",
 	}}},
 	{"late reports are not counted", []edit{{
-		"projections/report.go", "x.LateReports++",
-		"x.LateReports = 0",
+		"projections/report.go", "fields.LateReports++",
+		"fields.LateReports = 0",
 	}}},
 	{"a late report may be older than its session", []edit{{
 		reports, "	case c.OccurredAt.UnixMilli() < session.StartedAt:\n",
@@ -556,8 +557,8 @@ var plants = []plant{
 		"	case session.LateBytes >= LimitLateBytes.Value:\n",
 	}}},
 	{"the bytes of late reports are not counted", []edit{{
-		"projections/report.go", "x.LateBytes += LateBytes(d)",
-		"x.LateBytes = 0",
+		"projections/report.go", "fields.LateBytes += LateBytes(d)",
+		"fields.LateBytes = 0",
 	}}},
 	{"an orchestrator deletes a project that it did not create", []edit{{
 		"commands/project.go",
@@ -871,8 +872,8 @@ var plants = []plant{
 		"			err = nil //",
 	}}},
 	{"a silent session is never lost", []edit{{
-		leases, "if silent, lease := l.silence(x.ID); silent >= lease {",
-		"if silent, lease := l.silence(x.ID); silent >= 1000*lease {",
+		leases, "		if silent >= lease {\n			found",
+		"		if silent >= 1000*lease {\n			found",
 	}}},
 	{
 		"a completed session that holds an item is never lost",
@@ -890,11 +891,58 @@ var plants = []plant{
 	},
 	{"a session is timed out a minute early", []edit{
 		{deadlines, "c.At.UnixMilli() < session.Deadline {", "c.At.UnixMilli() < session.Deadline-60_000 {"},
-		{leases, "		if passed >= over && now >= x.Deadline {\n", "		if now >= x.Deadline-60_000 {\n"},
+		{leases, "		if passed >= limit.over && now >= x.Deadline {\n", "		if now >= x.Deadline-60_000 {\n"},
 	}},
 	{"a session is never timed out", []edit{{
-		leases, "		if passed >= over && now >= x.Deadline {\n",
+		leases, "		if passed >= limit.over && now >= x.Deadline {\n",
 		"		if now < 0 {\n",
+	}}},
+
+	// Runs.
+	{"a session that a runner has is claimed again", []edit{{
+		runs, "	case session.Claimed():\n		if run.Runner",
+		"	case false:\n		if run.Runner",
+	}}},
+	{"any runner claims a session", []edit{{
+		runs, "	case !session.MayClaim(runner):\n",
+		"	case false:\n",
+	}}},
+	{"a runner speaks of a session that another one has", []edit{{
+		runs, "	case run == nil || run.Runner != c.By.Name:\n",
+		"	case run == nil:\n",
+	}}},
+	{"a runner speaks of an earlier run", []edit{{
+		runs, "	case run.Number != number:\n",
+		"	case false:\n",
+	}}},
+	{"an exit without a report is success", []edit{{
+		runs, "	return events.SessionEndFailed\n",
+		"	if x.ExitCode != nil && *x.ExitCode == 0 {\n		return events.SessionSaidDone\n	}\n" +
+			"	return events.SessionEndFailed\n",
+	}}},
+	{"a session that waits for an answer ends", []edit{{
+		runs, "x.Signal == \"\" && s.WaitsForAnswer(session):",
+		"x.Signal == \"\" && false:",
+	}}},
+	{"the supervisor of a former run still acts", []edit{{
+		permit, "	case by.Generation != 0 && by.Generation != x.Generation:\n		return notAllowed(row.ID, \"the session was",
+		"	case false:\n		return notAllowed(row.ID, \"the session was",
+	}}},
+	{"a resumed session keeps its secret", []edit{{
+		"commands/resume.go", "session.Generation + 1,",
+		"session.Generation,",
+	}}},
+	{"a session is resumed while it runs", []edit{{
+		"commands/resume.go", "session.Claimed() && !session.Lost()",
+		"false",
+	}}},
+	{"the questions of a resumed session stay void", []edit{{
+		"projections/living.go", "	void := s.voids.get(x.ID)\n",
+		"	void := line{}\n",
+	}}},
+	{"a session that waits for an answer is lost", []edit{{
+		deadlines, " && !x.Waits() && ",
+		" && ",
 	}}},
 
 	// Questions.

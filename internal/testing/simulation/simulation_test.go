@@ -75,7 +75,7 @@ func TestVocabulary(t *testing.T) {
 
 func asked(id string) bool {
 	return contains(vocabulary, id) || contains(beginnings, id) || contains(correspondence, id) ||
-		contains(webhookCommands, id)
+		contains(webhookCommands, id) || contains(runCommands, id)
 }
 
 func report(t *testing.T, plan Plan, result Result) {

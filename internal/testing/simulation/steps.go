@@ -128,6 +128,8 @@ type Plan struct {
 	Webhooks bool
 	// Messages lets clients send messages to sessions; no other run has messages.
 	Messages bool
+	// Runs lets runners claim sessions and speak of their runs, and sessions be resumed.
+	Runs bool
 	// Plans makes changes of a plan more frequent than other commands.
 	Plans bool
 	// Gossip has sessions in projects created by sessions refused more often than there is room for records.
@@ -199,6 +201,10 @@ func NewPlan(seed uint64) Plan {
 	if p.Plans = seed%250 >= 40 && seed%250 <= 59; p.Plans {
 		p.Furnished = true // a fault in plans shows only after many changes
 		p.Steps = append(p.Steps, drawSteps(rand.New(rand.NewPCG(seed, 0x706c616e73)), 250)...)
+	}
+	if p.Runs = seed%250 >= 60 && seed%250 <= 89; p.Runs {
+		p.Furnished = true
+		p.Steps = append(p.Steps, drawSteps(rand.New(rand.NewPCG(seed, 0x72756e73)), 250)...)
 	}
 	p.Fan = rand.New(rand.NewPCG(seed, 0x66616e)).IntN(8) == 0
 	p.Chatter = seed%11 == 8

@@ -20,6 +20,8 @@ type caller struct {
 	kind string
 	// name and project are a session's; the name is also a user's or runner's.
 	name, project string
+	// speaks is the session that a runner's credential speaks for, "" for all of its sessions.
+	speaks string
 	// generation is the generation of the secret that the caller shows; 0 for the valid one.
 	generation int
 }
@@ -44,7 +46,9 @@ func (c caller) actor() commands.Actor {
 	case "reader":
 		return user(commands.AccessReadOnly)
 	case "runner":
-		return commands.Actor{Kind: commands.ActorRunner, Name: c.name, Authn: commands.AuthnToken}
+		actor := commands.RunnerActor(c.name, commands.AuthnToken)
+		actor.Speaks, actor.Generation = c.speaks, c.generation
+		return actor
 	case "system":
 		return commands.Actor{Kind: commands.ActorSystem, Authn: commands.AuthnToken}
 	}
@@ -138,6 +142,18 @@ type fields struct {
 	Generation   int       `json:"generation,omitempty"`
 	Address      string    `json:"address,omitempty"`
 	LoginUntil   int64     `json:"loginUntil,omitempty"`
+	Runner       string    `json:"runner,omitempty"`
+	Run          int       `json:"run,omitempty"`
+	Host         string    `json:"host,omitempty"`
+	ExitCode     *int      `json:"exitCode,omitempty"`
+	Signal       string    `json:"signal,omitempty"`
+	Conversation string    `json:"conversation,omitempty"`
+	Turns        int64     `json:"turns,omitempty"`
+	Command      string    `json:"command,omitempty"`
+	Check        string    `json:"check,omitempty"`
+	Fix          string    `json:"fix,omitempty"`
+	Detail       string    `json:"detail,omitempty"`
+	Since        int64     `json:"since,omitempty"`
 
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
@@ -191,6 +207,7 @@ func (w wish) asks(at int64) documents.Command {
 		Source:     w.by.source(),
 		Access:     access,
 		Generation: w.by.generation,
+		Speaks:     w.by.speaks,
 		At:         time.UnixMilli(at),
 		Said:       w.occurred,
 	}
@@ -223,7 +240,7 @@ func (w wish) eventID(project string) string {
 
 // meaning identifies a wish by caller, command, body and key.
 func (w wish) meaning() string {
-	return fmt.Sprint(w.by.source(), "#", w.by.generation, " ", w.id, " ", w.hash(), " ", w.key)
+	return fmt.Sprint(w.by.source(), "#", w.by.speaks, w.by.generation, " ", w.id, " ", w.hash(), " ", w.key)
 }
 
 func (w wish) String() string {

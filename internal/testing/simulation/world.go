@@ -151,6 +151,11 @@ func (w *world) run() *Failure {
 			return f
 		}
 	}
+	if w.plan.Runs {
+		if f := w.launch(); f != nil {
+			return f
+		}
+	}
 	if w.plan.Gossip {
 		if f := w.gossip(rand.New(rand.NewPCG(w.plan.Seed, 0x676f7373))); f != nil {
 			return f

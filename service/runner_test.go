@@ -1,0 +1,186 @@
+package service
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"maestro/commands"
+	"maestro/service/wire"
+)
+
+// fleet is a session for the runner local, and another one for nobody.
+type fleet struct {
+	*world
+	lead           *Caller
+	session, other string
+	// secret is that of the session.
+	secret string
+}
+
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	f := &fleet{world: newWorld(t)}
+	project := f.make(f.admin(), "project:create", `{"name":"P"}`)
+	task := f.make(f.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
+	spawn := func(by *Caller, more string) (token, id string) {
+		done := f.do(by, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]`+more+`}`)
+		_, id = done.Data.Aggregate()
+		return done.Token, id
+	}
+	token, _ := spawn(f.admin(), `,"role":"orchestrator"`)
+	f.lead = f.caller(token)
+	f.secret, f.session = spawn(f.lead, `,"runner":"local"`)
+	_, f.other = spawn(f.admin(), "")
+	return f
+}
+
+// supervisor returns the credential of a session's supervisor, for a caller that names a runner.
+func (f *fleet) supervisor(by *Caller, session, runner string) (given wire.RunnerCredential, err error) {
+	err = f.Look(f.Context(), by, func(v View) error {
+		given, err = v.GetRunnerCredential(&wire.RunnerCredentialOf{ID: session, Runner: runner})
+		return err
+	})
+	return given, err
+}
+
+func (f *fleet) claim(by *Caller, session string) {
+	f.Helper()
+	f.do(by, "session:claim", `{"sessionId":"`+session+`","host":"box"}`)
+}
+
+// A runner's credential is for the sessions that are assigned to it, that of a supervisor for one of them until it is
+// resumed.
+func TestRunnerCredentials(t *testing.T) {
+	f := newFleet(t)
+	local := f.caller(f.RunnerToken("local"))
+	f.claim(local, f.session)
+	given, err := f.supervisor(local, f.session, "")
+	if err != nil || given.Runner != "local" || given.SessionID != f.session {
+		t.Fatalf("%+v %v", given, err)
+	}
+	supervisor := f.caller(given.Token)
+	if by := supervisor.By; by.Kind != commands.ActorRunner || by.Name != "local" || by.Speaks != f.session {
+		t.Errorf("it identifies %+v", by)
+	}
+	f.do(supervisor, "session:usage", `{"sessionId":"`+f.session+`","run":1,"turns":1}`)
+	var refusal *commands.Refusal
+	if _, err := f.try(supervisor, "session:claim", `{"sessionId":"`+f.other+`"}`, "k"); !errors.As(err, &refusal) ||
+		!strings.Contains(refusal.Message, "speaks for session") {
+		t.Errorf("it claims another session: %v", err)
+	}
+	if again, err := f.supervisor(supervisor, f.session, "local"); err != nil || again != given {
+		t.Errorf("of itself: %+v %v", again, err)
+	}
+	for _, token := range []string{
+		given.Token + "x",
+		strings.Replace(given.Token, "local", "terminal", 1),
+		strings.Replace(given.Token, f.session, f.other, 1),
+		strings.Replace(f.RunnerToken("local"), "local", "local~"+f.session, 1),
+		strings.Replace(given.Token, wire.RunnerTokenPrefix, wire.UserTokenPrefix, 1),
+	} {
+		if c, err := f.Authenticate(token); err == nil {
+			t.Errorf("a forged token is good for %+v", c.By)
+		}
+	}
+	f.do(f.admin(), "session:kill", `{"sessionId":"`+f.session+`"}`)
+	f.do(supervisor, "session:exited", `{"sessionId":"`+f.session+`","run":1,"signal":"killed"}`)
+	if again, err := f.supervisor(local, f.session, ""); err != nil || again != given {
+		t.Errorf("after the end: %+v %v", again, err)
+	}
+	f.do(f.lead, "session:resume", `{"sessionId":"`+f.session+`"}`)
+	if _, err := f.Authenticate(given.Token); err == nil {
+		t.Error("the credential of the former supervisor is still good")
+	}
+	if supervisor.over(f.view(supervisor).State, f.Now()) == nil {
+		t.Error("calls of the former supervisor go on")
+	}
+	if local.over(f.view(local).State, f.Now()) != nil {
+		t.Error("calls of the runner end")
+	}
+	if proof := f.Prove(wire.PublicPart(given.Token), "challenge of some length"); proof !=
+		wire.Prove(given.Token, "challenge of some length") {
+		t.Error("the server does not prove that it knows the credential of a runner")
+	}
+}
+
+// Whoever may have the secret of a session gets the credential of the runner terminal; the session itself not from its
+// own runner.
+func TestWhoSpeaksForASession(t *testing.T) {
+	f := newFleet(t)
+	itself, other := f.caller(f.secret), f.caller(f.RunnerToken("other"))
+	for _, c := range []struct {
+		name, runner string
+		by           *Caller
+		may          bool
+	}{
+		{"the user", "", f.admin(), true},
+		{"the user, for a terminal", "terminal", f.admin(), true},
+		{"the user, for another runner", "local", f.admin(), false},
+		{"the orchestrator", "", f.lead, true},
+		{"the session itself", "", itself, true},
+		{"its runner", "local", f.caller(f.RunnerToken("local")), true},
+		{"its runner, for a terminal", "terminal", f.caller(f.RunnerToken("local")), false},
+		{"another runner", "", other, false},
+		{"an auditor", "", f.token(`{"name":"eye","kind":"auditor"}`), false},
+	} {
+		given, err := f.supervisor(c.by, f.session, c.runner)
+		var refusal *commands.Refusal
+		if c.may != (err == nil) || err != nil && !errors.As(err, &refusal) {
+			t.Errorf("%s: %+v %v", c.name, given, err)
+		}
+	}
+	given, _ := f.supervisor(itself, f.session, "")
+	f.claim(f.caller(given.Token), f.session)
+	if given, err := f.supervisor(itself, f.session, ""); err == nil {
+		t.Errorf("an agent speaks for its runner: %+v", given)
+	}
+}
+
+// A runner reads the sessions that are assigned to it: the session, its mail and its secret; and nothing else.
+func TestWhatRunnersRead(t *testing.T) {
+	f := newFleet(t)
+	local := f.caller(f.RunnerToken("local"))
+	given, err := f.supervisor(local, f.session, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.do(f.lead, "session:message", `{"sessionId":"`+f.session+`","text":"Go on"}`)
+	reads := map[string]func(v View, session string) error{
+		"the session": func(v View, session string) error {
+			_, err := v.GetSession(&wire.SessionID{ID: session})
+			return err
+		},
+		"its mail": func(v View, session string) error {
+			box, err := v.GetMail(&wire.MailOf{ID: session})
+			if err == nil && (len(box.Mail) != 1 || box.Mail[0].Text != "Go on") {
+				t.Errorf("the mail is %+v", box)
+			}
+			return err
+		},
+		"its secret": func(v View, session string) error {
+			secret, err := v.GetCredential(&wire.SessionID{ID: session})
+			if err == nil && secret.Token != f.secret {
+				t.Errorf("the secret is %q", secret.Token)
+			}
+			return err
+		},
+	}
+	for name, by := range map[string]*Caller{"the runner": local, "the supervisor": f.caller(given.Token)} {
+		for what, read := range reads {
+			for session, may := range map[string]bool{f.session: true, f.other: false, "none": false} {
+				err := f.Look(f.Context(), by, func(v View) error { return read(v, session) })
+				if may != (err == nil) {
+					t.Errorf("%s reads %s of %s: %v", name, what, session, err)
+				}
+			}
+		}
+		err := f.Look(f.Context(), by, func(v View) error {
+			_, err := v.ListSessions(&wire.SessionFilter{})
+			return err
+		})
+		if err == nil {
+			t.Errorf("%s lists all sessions", name)
+		}
+	}
+}
