@@ -16,6 +16,8 @@ func TestMain(m *testing.M) {
 				fmt.Fprintln(os.Stderr, err)
 			}
 			os.Exit(code)
+		case "program":
+			os.Exit(program(os.Args[2], os.Args[3:]))
 		}
 	}
 	os.Exit(m.Run())

@@ -45,9 +45,9 @@ func mountAll(ps places) (err error) {
 		}
 	}
 	for _, cover := range m.covers {
-		// It alone: what is mounted in it may be writable.
-		if err := unix.MountSetattr(cover, "", unix.AT_EMPTY_PATH,
-			&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+		// not recursively: what is mounted below may be writable
+		attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+		if err := unix.MountSetattr(cover, "", unix.AT_EMPTY_PATH, attr); err != nil {
 			return fmt.Errorf("make an empty directory read-only: %w", err)
 		}
 	}

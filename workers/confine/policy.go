@@ -93,6 +93,12 @@ func (p Policy) Layers(available []Layer) (active []Layer) {
 	return active
 }
 
+// known reports whether this package has a layer of that name, whatever the kernel offers.
+func known(layer Layer) bool {
+	return slices.Contains([]Layer{Namespaces, Seccomp, NoNewPrivileges, NetworkPorts, NetworkNone}, layer) ||
+		landlockVersion([]Layer{layer}) > 0
+}
+
 // check returns an error if the policy is not complete, or if layers do not contain what it requires.
 func (p Policy) check(layers []Layer) error {
 	named := map[string][]string{
@@ -109,6 +115,11 @@ func (p Policy) check(layers []Layer) error {
 			if !filepath.IsAbs(path) {
 				return fmt.Errorf("the policy's %s contains %q: give an absolute path", name, path)
 			}
+		}
+	}
+	for _, layer := range layers {
+		if !known(layer) {
+			return fmt.Errorf("there is no layer %q", layer)
 		}
 	}
 	for _, path := range p.writable() {

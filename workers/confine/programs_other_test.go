@@ -1,0 +1,5 @@
+//go:build !linux
+
+package confine
+
+func program(string, []string) int { return 2 }
