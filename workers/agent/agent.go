@@ -41,8 +41,8 @@ type Launch struct {
 	Hook []string
 	// HookSeconds is how long the hook may take, 0 for 15 seconds. With permissionMode interactive it may take a week.
 	HookSeconds int
-	Options events.AgentOptions
-	Model   string // "": the CLI's default
+	Options     events.AgentOptions
+	Model       string // "": the CLI's default
 	// Conversation is the conversation to continue, as [Began] named it; "" begins one.
 	Conversation string
 	Skills       []Skill

@@ -3,6 +3,7 @@
 package agents_test
 
 import (
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -319,6 +320,67 @@ func TestCheckFindsPrograms(t *testing.T) {
 		findings := bare.Check(r.Context(), environ, program)
 		if len(findings) != 1 || findings[0].ID != agent.FindingLogin {
 			r.Errorf("%+v", findings)
+		}
+	})
+}
+
+// The hook sees the calls of an agent that the agent starts.
+func TestHookSeesSubagents(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		start := map[string]mockmodel.Step{
+			agent.Claude: {Tool: "Task", Arguments: map[string]any{
+				"description": "paint", "prompt": "SUBAGENT-SEEN", "subagent_type": "general-purpose",
+			}},
+			agent.Codex: {Tool: "collaboration/spawn_agent", Arguments: map[string]any{
+				"message": "SUBAGENT-SEEN", "task_name": "paint",
+			}},
+			agent.Gemini: {Tool: "invoke_agent", Arguments: map[string]any{
+				"agent_name": "generalist", "prompt": "SUBAGENT-SEEN",
+			}},
+		}[r.name]
+		begun := false
+		r.script = func(tools []string, results []mockmodel.Result) mockmodel.Step {
+			switch {
+			case !begun:
+				begun = true
+				return start
+			case r.name == agent.Codex && !slices.ContainsFunc(results, forbidden) && len(results) < 2:
+				return mockmodel.Shell("sleep 1; touch forbidden") // whichever agent asks
+			case len(results) == 0:
+				return mockmodel.Shell("touch forbidden")
+			case slices.Contains(tools, "complete_task"):
+				return mockmodel.Step{Tool: "complete_task", Arguments: map[string]any{"result": "Done."}}
+			}
+			return mockmodel.Step{Text: "Done."}
+		}
+		r.run(agent.Used{})
+		judged := r.judged()
+		if len(judged) < 2 || judged[0].Call.Kind != agent.KindSubagent || judged[0].Call.Subagent != "" {
+			r.Fatalf("judged %+v", judged)
+		}
+		sub := slices.ContainsFunc(judged, func(n noted) bool {
+			return n.Call.Kind == agent.KindShell && !n.Allowed && (n.Call.Subagent != "" || r.name == agent.Gemini)
+		})
+		if !sub || r.has("forbidden") {
+			r.Errorf("the call of the subagent was not denied: %+v", judged)
+		}
+	})
+}
+
+func forbidden(r mockmodel.Result) bool { return strings.Contains(r.Text, "forbidden") }
+
+// A model that does not accept the login ends the run with a cause that a person understands.
+func TestModelRefusesLogin(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		r.status = http.StatusUnauthorized
+		o := r.run(agent.Used{})
+		ended := seen[agent.Ended](o)
+		said := r.driver.Explain(o.exitCode)
+		if o.exitCode == 0 || (len(ended) != 1 || ended[0].Cause != agent.CauseLogin) && said == "" {
+			r.Errorf("exit code %d (%s), ended %+v", o.exitCode, said, ended)
+		}
+		if *record {
+			r.record("login", o)
 		}
 	})
 }

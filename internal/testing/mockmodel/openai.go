@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // item is an item of a conversation: what somebody says, a call, its output, or tools.
@@ -76,7 +77,7 @@ func OpenAI(script Script) http.Handler {
 }
 
 // output returns the item of a step. With the tool exec, it is JavaScript that calls the tool of the step; the step of
-// exec itself has the JavaScript as its argument.
+// exec itself has the JavaScript as its argument. A tool of a group, as in group/tool, is always called directly.
 func output(step Step, exec bool, turn int) object {
 	if step.Tool == "" {
 		return object{
@@ -90,7 +91,11 @@ func output(step Step, exec bool, turn int) object {
 		return object{"type": "message", "role": "assistant", "content": []any{}}
 	}
 	call := object{"call_id": fmt.Sprintf("call_%d", turn), "status": "completed"}
-	if !exec {
+	group, name, grouped := strings.Cut(step.Tool, "/")
+	if grouped {
+		call["namespace"], step.Tool = group, name
+	}
+	if !exec || grouped {
 		call["type"], call["id"], call["name"] = "function_call", fmt.Sprintf("fc_%d", turn), step.Tool
 		call["arguments"] = string(arguments)
 		return call
