@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"io/fs"
+	"time"
 
 	"maestro/events"
 )
@@ -41,8 +42,8 @@ type Launch struct {
 	Hook []string
 	// HookSeconds is how long the hook may take, 0 for 15 seconds. With permissionMode interactive it may take a week.
 	HookSeconds int
-	Options events.AgentOptions
-	Model   string // "": the CLI's default
+	Options     events.AgentOptions
+	Model       string // "": the CLI's default
 	// Conversation is the conversation to continue, as [Began] named it; "" begins one.
 	Conversation string
 	Skills       []Skill
@@ -80,6 +81,9 @@ type Start struct {
 	// JudgeReads: the CLI itself does not prevent writing, so with permissionMode readOnly the hook has to allow only
 	// calls that are known to read.
 	JudgeReads bool
+	// Patience is how long the hook may wait for a person's decision. After that, deny the call, and tell the agent to
+	// repeat it: Codex lets its model go on after half a minute, and if that ends its turn, the call is gone.
+	Patience time.Duration
 	// Interrupt: SIGINT ends the CLI together with its tool shells. Without it only killing the tree does.
 	Interrupt bool
 	// Guarded: the CLI runs the hook before every tool call. A configured command has no hook: nothing but its

@@ -9,9 +9,9 @@ import (
 // claudeReader reads the stream of Claude Code. Each answer of the model states its usage, and the last line states
 // that of the whole run, with subagents and costs; the difference is reported then.
 type claudeReader struct {
-	began   bool
-	message string          // whose usage is counted already
-	known   map[string]Used // by model, what was reported
+	began bool
+	last  map[string]string // by the call of a subagent, "" for the agent: its last answer, whose usage is counted
+	known map[string]Used   // by model, what was reported
 }
 
 // claudeLine is what is used of a line.
@@ -128,10 +128,13 @@ func plainModel(name string) string {
 // answer returns the usage of an answer of the model. Each of its blocks has a line, and all of them state the usage.
 func (r *claudeReader) answer(l *claudeLine) []Observation {
 	m := &l.Message
-	if m.ID == "" || m.ID == r.message || strings.HasPrefix(m.Model, "<") { // <synthetic>: of the CLI itself
+	if m.ID == "" || m.ID == r.last[l.Parent] || strings.HasPrefix(m.Model, "<") { // <synthetic>: of the CLI itself
 		return nil
 	}
-	r.message = m.ID
+	if r.last == nil {
+		r.last = map[string]string{}
+	}
+	r.last[l.Parent] = m.ID
 	used := Used{
 		Model:  plainModel(m.Model),
 		Input:  sum(m.Usage.Input, m.Usage.Created, m.Usage.Read),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // codex runs Codex. The command line is that of document 001, with the prompt on standard input, the hook, and what
@@ -15,6 +16,9 @@ type codex struct{ Settings }
 
 // codexLeast is the version that the tests ran: earlier ones do not have all the flags.
 const codexLeast = "0.169.0"
+
+// codexPatience is less than the time after which the model is asked again while its call waits for the hook.
+const codexPatience = 20 * time.Second
 
 // codexKey is the variable with which Codex needs no stored login.
 const codexKey = "CODEX_API_KEY"
@@ -64,6 +68,7 @@ func (d codex) Prepare(l Launch) (start *Start, err error) {
 		CountTurns: true,
 		JudgeReads: true,
 		Interrupt:  true,
+		Patience:   codexPatience,
 		Guarded:    true,
 		Secrets:    secrets,
 	}, nil

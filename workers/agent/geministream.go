@@ -75,13 +75,16 @@ func (r *geminiReader) Read(line []byte) []Observation {
 	case "error":
 		all = append(all, Retrying{Status: statusIn(l.Message), Reason: clip(l.Message, maxText)})
 	case "result":
-		for name, used := range sorted(l.Stats.Models) {
-			all = append(all, Used{
+		for name, stated := range sorted(l.Stats.Models) {
+			used := Used{
 				Model:  plainModel(name),
-				Input:  sum(used.Input),
-				Cached: sum(used.Cached),
-				Output: sum(used.Output),
-			})
+				Input:  sum(stated.Input),
+				Cached: sum(stated.Cached),
+				Output: sum(stated.Output),
+			}
+			if used != (Used{Model: used.Model}) { // a model that failed is stated as well
+				all = append(all, used)
+			}
 		}
 		all = append(all, l.ended())
 	}

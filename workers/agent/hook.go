@@ -27,10 +27,12 @@ type HookCall struct {
 	// CallID is the CLI's id of the call; Gemini has none.
 	CallID string
 	// Key is that of the call in the output ([Called].Key).
-	Key      string
-	Cwd      string
-	Input    json.RawMessage // the tool's arguments
-	Subagent string          // the agent that the agent started, "" for itself
+	Key   string
+	Cwd   string
+	Input json.RawMessage // the tool's arguments
+	// Subagent is the agent that the agent started and that makes the call, "" for the agent itself. Gemini does not say
+	// so: between a call of KindSubagent and its After, calls are those of a subagent.
+	Subagent string
 }
 
 // Kind is what a tool does.
@@ -95,7 +97,7 @@ func ParseHook(content []byte) (HookCall, error) {
 	if call.Tool == "" {
 		return HookCall{}, errors.New("the hook's input names no tool")
 	}
-	call.Kind = kinds[call.Agent][call.Tool]
+	call.Kind = kinds[call.Agent][strings.TrimPrefix(call.Tool, codexGroup)]
 	if call.Kind == "" {
 		call.Kind = KindOther
 	}
@@ -110,6 +112,9 @@ func ParseHook(content []byte) (HookCall, error) {
 	call.Key = keyOf(call.Agent, call.Tool, call.CallID, call.Command)
 	return call, nil
 }
+
+// codexGroup begins the names of the tools with which Codex starts other agents.
+const codexGroup = "collaboration"
 
 // kinds are the known tools of each agent.
 var kinds = map[string]map[string]Kind{
@@ -126,6 +131,7 @@ var kinds = map[string]map[string]Kind{
 	Codex: {
 		"Bash": KindShell, "apply_patch": KindEdit, "view_image": KindRead, "update_plan": KindNotes,
 		"spawn_agent": KindSubagent, "followup_task": KindSubagent, "send_message": KindSubagent,
+		"interrupt_agent": KindNotes, "list_agents": KindNotes, "wait_agent": KindNotes,
 	},
 	Gemini: {
 		"run_shell_command": KindShell,

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The seconds that a hook may take. With permissionMode interactive, the hook waits for a person. No CLI limits these
@@ -15,6 +16,8 @@ const (
 	// hookMargin is what the CLI's own limit adds. When it passes, a CLI lets the call run, so the hook line ends long
 	// before, even on a slow machine.
 	hookMargin = 60
+	// questionPatience leaves time to answer that the question is still open.
+	questionPatience = (questionSeconds - 3600) * time.Second
 )
 
 // denial is what the hook line says after any denial. The text is needed: Codex and Gemini let a call run if their hook

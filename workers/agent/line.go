@@ -8,8 +8,10 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
+	"strconv"
 	"unicode/utf8"
+
+	"maestro/internal/lazyregexp"
 )
 
 // maxLine bounds a line that is read. The longest lines of the CLIs carry the results of tools.
@@ -135,12 +137,15 @@ func causeOf(status int) Cause {
 	return CauseOther
 }
 
+// status is an HTTP status in a message of an API.
+var status = lazyregexp.New(`(?i)(?:\bstatus:? |"code\\?":|\bAPI Error: )([45]\d\d)\b`)
+
 // statusIn returns the HTTP status that a message of an API names, 0 if it names none.
 func statusIn(message string) int {
-	for status, words := range map[int]string{401: "401", 403: "403", 429: "429", 500: "500", 503: "503", 529: "529"} {
-		if strings.Contains(message, words) {
-			return status
-		}
+	found := status().FindStringSubmatch(clip(message, maxText))
+	if found == nil {
+		return 0
 	}
-	return 0
+	number, _ := strconv.Atoi(found[1]) // three digits
+	return number
 }

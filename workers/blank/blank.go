@@ -31,23 +31,31 @@ type Secrets struct {
 	forms [256][]string // by their first byte, the longest first
 }
 
-// Of returns the secrets with these values. It ignores values of less than 8 bytes.
+// Of returns the secrets with these values. It ignores values of less than 8 bytes. Of a value with several lines, each
+// line is a secret, too: text is looked at line by line.
 func Of(values ...string) *Secrets {
 	s := &Secrets{}
 	for _, value := range values {
-		if len(value) < minSecret {
-			continue
-		}
-		for _, form := range forms(value) {
-			if first := form[0]; !slices.Contains(s.forms[first], form) {
-				s.forms[first] = append(s.forms[first], form)
-			}
+		s.add(value)
+		for line := range strings.SplitSeq(value, "\n") {
+			s.add(line)
 		}
 	}
 	for _, list := range s.forms {
 		slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
 	}
 	return s
+}
+
+func (s *Secrets) add(value string) {
+	if len(value) < minSecret {
+		return
+	}
+	for _, form := range forms(value) {
+		if first := form[0]; !slices.Contains(s.forms[first], form) {
+			s.forms[first] = append(s.forms[first], form)
+		}
+	}
 }
 
 // forms returns a value as it is, in JSON, in JSON that is a text in JSON, and in a URL.
@@ -146,19 +154,14 @@ func (w *Writer) Close() error {
 // part appends what is held, without secrets. Unless it is the last part of its line, it holds back the end.
 func (w *Writer) part(out []byte, last bool) []byte {
 	text := w.held
-	if w.inKey(text, last) {
+	at := w.keyPart(text, last)
+	if at > 0 {
 		out = append(out, mark...)
-		if bytes.HasSuffix(text, []byte("\n")) {
-			out = append(out, '\n')
-		}
-		w.held = w.held[:0]
-		return out
 	}
 	until := len(text)
 	if !last {
 		until -= maxMatch
 	}
-	at := 0
 	for at < until {
 		n := w.secrets.match(text, at, w.before)
 		if n == 0 {

@@ -119,33 +119,39 @@ func privateKey(text []byte) int {
 // maxKeyLines bounds the lines of a private key.
 const maxKeyLines = 300
 
-// inKey reports whether a line is one of a private key that began in an earlier line.
-func (w *Writer) inKey(text []byte, last bool) bool {
-	begin := bytes.LastIndex(text, keyBegin)
-	began := w.key > 0
+// keyPart returns the length of the part of a line, without its end, that belongs to a private key that began in an
+// earlier line, 0 if none did. It notices where one begins.
+func (w *Writer) keyPart(text []byte, last bool) int {
 	line := bytes.TrimSpace(text)
+	begin := bytes.LastIndex(line, keyBegin)
 	switch {
-	case begin >= 0 && bytes.Contains(text[begin:], keyKind) && bytes.HasSuffix(line, keyKind) &&
-		!bytes.Contains(text[begin:], keyEnd):
+	case begin >= 0 && bytes.Contains(line[begin:], keyKind) && keyLine(line[begin+bytes.Index(line[begin:], keyKind)+len(keyKind):]):
 		w.key = 1
-		return false
-	case !began:
-		return false
-	case !last || w.key > maxKeyLines || !keyLine(line):
+		return 0
+	case w.key == 0:
+		return 0
+	case !last || w.key > maxKeyLines:
 		w.key = 0
-		return false
+		return 0
 	}
 	w.key++
-	if bytes.HasPrefix(line, keyEnd) {
+	if end := bytes.Index(text, keyEnd); end >= 0 {
 		w.key = 0
+		if kind := bytes.Index(text[end:], keyKind); kind >= 0 {
+			return end + kind + len(keyKind)
+		}
+		return end + len(keyEnd)
 	}
-	return true
+	if !keyLine(line) {
+		w.key = 0
+		return 0
+	}
+	return len(bytes.TrimRight(text, "\r\n"))
 }
 
-// keyLine reports whether a line can be one of a private key: base64, a header, an empty line, or the last line.
+// keyLine reports whether a line can be one of a private key: base64, a header, or an empty line.
 func keyLine(line []byte) bool {
-	if bytes.HasPrefix(line, keyEnd) || bytes.HasPrefix(line, []byte("Proc-Type: ")) ||
-		bytes.HasPrefix(line, []byte("DEK-Info: ")) {
+	if bytes.HasPrefix(line, []byte("Proc-Type: ")) || bytes.HasPrefix(line, []byte("DEK-Info: ")) {
 		return true
 	}
 	return len(line) <= 80 && run(line, func(c byte) bool { return letter(c) || c == '+' || c == '/' || c == '=' }) == len(line)

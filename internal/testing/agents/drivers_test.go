@@ -3,11 +3,13 @@
 package agents_test
 
 import (
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"maestro/internal/testing/mockmodel"
@@ -171,7 +173,15 @@ func TestHookCannotBeSwitchedOff(t *testing.T) {
 // An agent that was killed in the middle of a call continues its conversation, and its usage is counted once.
 func TestKilledAgentIsResumed(t *testing.T) {
 	everyAgent(t, func(r *rig) {
-		r.steps(mockmodel.Shell("touch before"), mockmodel.Shell("touch during; sleep 600"))
+		kept := filepath.Join(r.launch.Target, "kept")
+		if err := syscall.Mkfifo(kept, 0o600); err != nil {
+			r.Fatal(err)
+		}
+		// The CLIs write their conversation some time after they show it: Claude Code a call and the result before it,
+		// Gemini only what is complete.
+		written := map[string]string{agent.Claude: "during", agent.Codex: "before", agent.Gemini: "before"}[r.name]
+		r.steps(mockmodel.Shell("touch before"), mockmodel.Shell(
+			"touch during; until grep -rq 'touch[ ]"+written+"' "+r.launch.State+"; do sleep 0.1; done; echo > kept; sleep 600"))
 		var conversation string
 		first := r.watch(agent.Used{}, func(o agent.Observation, cmd *exec.Cmd) {
 			switch o := o.(type) {
@@ -179,6 +189,9 @@ func TestKilledAgentIsResumed(t *testing.T) {
 				conversation = o.Conversation
 			case agent.Called:
 				if strings.Contains(o.Command, "sleep") {
+					if _, err := os.ReadFile(kept); err != nil {
+						r.Error(err)
+					}
 					killTree(r, cmd.Process.Pid)
 				}
 			}
@@ -190,7 +203,6 @@ func TestKilledAgentIsResumed(t *testing.T) {
 		r.requests = nil
 		r.mu.Unlock()
 		r.launch.Conversation, r.launch.Prompt = conversation, "You were interrupted. CONTINUE-SEEN"
-		r.steps(mockmodel.Step{Text: "Not reached."})
 		r.script = func([]string, []mockmodel.Result) mockmodel.Step { return mockmodel.Step{Text: "Done."} }
 		second := r.run(first.used)
 		if began := seen[agent.Began](second); len(began) != 1 || began[0].Conversation != conversation {
@@ -201,15 +213,10 @@ func TestKilledAgentIsResumed(t *testing.T) {
 				r.Errorf("the model was not told %s", text)
 			}
 		}
-		turn := int64(mockmodel.InputTokens)
-		total := first.used.Input + second.used.Input
-		switch {
-		case r.name == agent.Gemini: // what a killed run used is not known; a small model is asked first
-			turn, total = 2*turn, second.used.Input
-		default:
-			turn *= 3
-		}
-		if total != turn {
+		// Claude Code shows each answer of its model. Codex does not know the answer whose call was killed, and Gemini
+		// nothing of the killed run, but asks a small model first.
+		answers := map[string]int64{agent.Claude: 3, agent.Codex: 2, agent.Gemini: 2}[r.name]
+		if total := first.used.Input + second.used.Input; total != answers*mockmodel.InputTokens {
 			r.Errorf("used %+v and %+v", first.used, second.used)
 		}
 		if *record {
@@ -227,6 +234,12 @@ func TestLimitsAndModel(t *testing.T) {
 		step := mockmodel.Shell("echo again")
 		r.steps(step, step, step, step, step, step)
 		o := r.run(agent.Used{})
+		thinks := map[string]string{
+			agent.Claude: `"thinking":{"type":"disabled"`, agent.Codex: `"effort":"low"`, agent.Gemini: `"thinkingBudget":0`,
+		}[r.name]
+		if !r.asked(thinks) {
+			r.Errorf("no request has %s:\n%.3000s", thinks, strings.Join(r.requests, "\n"))
+		}
 		if !r.asked(models[r.name]) && r.name != agent.Gemini {
 			r.Errorf("the model %s was not asked", models[r.name])
 		}
@@ -307,6 +320,67 @@ func TestCheckFindsPrograms(t *testing.T) {
 		findings := bare.Check(r.Context(), environ, program)
 		if len(findings) != 1 || findings[0].ID != agent.FindingLogin {
 			r.Errorf("%+v", findings)
+		}
+	})
+}
+
+// The hook sees the calls of an agent that the agent starts.
+func TestHookSeesSubagents(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		start := map[string]mockmodel.Step{
+			agent.Claude: {Tool: "Task", Arguments: map[string]any{
+				"description": "paint", "prompt": "SUBAGENT-SEEN", "subagent_type": "general-purpose",
+			}},
+			agent.Codex: {Tool: "collaboration/spawn_agent", Arguments: map[string]any{
+				"message": "SUBAGENT-SEEN", "task_name": "paint",
+			}},
+			agent.Gemini: {Tool: "invoke_agent", Arguments: map[string]any{
+				"agent_name": "generalist", "prompt": "SUBAGENT-SEEN",
+			}},
+		}[r.name]
+		begun := false
+		r.script = func(tools []string, results []mockmodel.Result) mockmodel.Step {
+			switch {
+			case !begun:
+				begun = true
+				return start
+			case r.name == agent.Codex && !slices.ContainsFunc(results, forbidden) && len(results) < 2:
+				return mockmodel.Shell("sleep 1; touch forbidden") // whichever agent asks
+			case len(results) == 0:
+				return mockmodel.Shell("touch forbidden")
+			case slices.Contains(tools, "complete_task"):
+				return mockmodel.Step{Tool: "complete_task", Arguments: map[string]any{"result": "Done."}}
+			}
+			return mockmodel.Step{Text: "Done."}
+		}
+		r.run(agent.Used{})
+		judged := r.judged()
+		if len(judged) < 2 || judged[0].Call.Kind != agent.KindSubagent || judged[0].Call.Subagent != "" {
+			r.Fatalf("judged %+v", judged)
+		}
+		sub := slices.ContainsFunc(judged, func(n noted) bool {
+			return n.Call.Kind == agent.KindShell && !n.Allowed && (n.Call.Subagent != "" || r.name == agent.Gemini)
+		})
+		if !sub || r.has("forbidden") {
+			r.Errorf("the call of the subagent was not denied: %+v", judged)
+		}
+	})
+}
+
+func forbidden(r mockmodel.Result) bool { return strings.Contains(r.Text, "forbidden") }
+
+// A model that does not accept the login ends the run with a cause that a person understands.
+func TestModelRefusesLogin(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		r.status = http.StatusUnauthorized
+		o := r.run(agent.Used{})
+		ended := seen[agent.Ended](o)
+		said := r.driver.Explain(o.exitCode)
+		if o.exitCode == 0 || (len(ended) != 1 || ended[0].Cause != agent.CauseLogin) && said == "" {
+			r.Errorf("exit code %d (%s), ended %+v", o.exitCode, said, ended)
+		}
+		if *record {
+			r.record("login", o)
 		}
 	})
 }

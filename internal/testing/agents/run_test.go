@@ -96,6 +96,7 @@ type rig struct {
 	mu       sync.Mutex
 	script   mockmodel.Script
 	requests []string
+	status   int // of the model's API, if it refuses
 }
 
 // everyAgent runs a test with each CLI.
@@ -126,17 +127,21 @@ func newRig(t *testing.T, name string) *rig {
 		r.mu.Lock()
 		r.requests = append(r.requests, string(content))
 		r.mu.Unlock()
+		if r.status != 0 {
+			http.Error(w, `{"error":{"type":"authentication_error","message":"refused","code":401}}`, r.status)
+			return
+		}
 		q.Body = io.NopCloser(bytes.NewReader(content))
 		api.ServeHTTP(w, q)
 	}))
 	t.Cleanup(model.Close)
 
 	settings := map[string]agent.Settings{
-		agent.Claude: {Env: map[string]string{"ANTHROPIC_BASE_URL": model.URL, "ANTHROPIC_API_KEY": "mock-key"}},
+		agent.Claude: {Env: map[string]string{"ANTHROPIC_BASE_URL": model.URL, "ANTHROPIC_API_KEY": "mock-key", "CLAUDE_CODE_MAX_RETRIES": "1"}},
 		agent.Codex: {
 			Env: map[string]string{"CODEX_API_KEY": "mock-key"},
 			Args: []string{"-c", "model_provider=mock", "-c", `model_providers.mock={name="mock",base_url="` + model.URL +
-				`/v1",wire_api="responses",env_key="CODEX_API_KEY"}`},
+				`/v1",wire_api="responses",env_key="CODEX_API_KEY",stream_max_retries=1}`},
 		},
 		agent.Gemini: {Env: map[string]string{"GOOGLE_GEMINI_BASE_URL": model.URL, "GEMINI_API_KEY": "mock-key"}},
 	}[name]
@@ -150,7 +155,7 @@ func newRig(t *testing.T, name string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, sub := range []string{"workspace", "target", "home", "bin"} {
+	for _, sub := range []string{"workspace", "target", "home", "bin", "tmp"} {
 		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -168,6 +173,7 @@ func newRig(t *testing.T, name string) *rig {
 		},
 		Root:    os.Getuid() == 0,
 		Maestro: filepath.Join(dir, "bin"),
+		Temp:    filepath.Join(dir, "tmp"),
 	}
 	r.put("../bin/maestro", "#!/bin/sh\necho this is maestro\n")
 	if err := os.Chmod(filepath.Join(dir, "bin", "maestro"), 0o700); err != nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 )
 
 // item is an item of a conversation: what somebody says, a call, its output, or tools.
@@ -53,7 +55,7 @@ func OpenAI(script Script) http.Handler {
 			}
 		}
 		turn := len(request.Input)
-		done := output(script(tools, results), turn)
+		done := output(script(tools, results), slices.Contains(tools, "exec"), turn)
 		id := fmt.Sprintf("resp_%d", turn)
 		whole := object{
 			"id": id, "object": "response", "model": request.Model, "status": "completed", "output": []any{done},
@@ -74,8 +76,9 @@ func OpenAI(script Script) http.Handler {
 	return mux
 }
 
-// output returns the item of a step. The tool exec is given its JavaScript, any other one its arguments.
-func output(step Step, turn int) object {
+// output returns the item of a step. With the tool exec, it is JavaScript that calls the tool of the step; the step of
+// exec itself has the JavaScript as its argument. A tool of a group, as in group/tool, is always called directly.
+func output(step Step, exec bool, turn int) object {
 	if step.Tool == "" {
 		return object{
 			"type": "message", "id": fmt.Sprintf("msg_%d", turn), "role": "assistant", "status": "completed",
@@ -87,12 +90,21 @@ func output(step Step, turn int) object {
 	if err != nil {
 		return object{"type": "message", "role": "assistant", "content": []any{}}
 	}
+	call := object{"call_id": fmt.Sprintf("call_%d", turn), "status": "completed"}
+	group, name, grouped := strings.Cut(step.Tool, "/")
+	if grouped {
+		call["namespace"], step.Tool = group, name
+	}
+	if !exec || grouped {
+		call["type"], call["id"], call["name"] = "function_call", fmt.Sprintf("fc_%d", turn), step.Tool
+		call["arguments"] = string(arguments)
+		return call
+	}
 	code := fmt.Sprintf("text(await tools.%s(%s))", step.Tool, arguments)
 	if text, ok := step.Arguments.(string); ok && step.Tool == "exec" {
 		code = text
 	}
-	return object{
-		"type": "custom_tool_call", "id": fmt.Sprintf("ctc_%d", turn), "call_id": fmt.Sprintf("call_%d", turn),
-		"status": "completed", "name": "exec", "input": code,
-	}
+	call["type"], call["id"], call["name"] = "custom_tool_call", fmt.Sprintf("ctc_%d", turn), "exec"
+	call["input"] = code
+	return call
 }
