@@ -41,6 +41,9 @@ type SpawnSession struct {
 	// OnlyQueue is the project's only queue, which a session without tasks pulls from if it names none. It is not part
 	// of the request either: at a retry there may be several.
 	OnlyQueue string `json:"-"`
+	// DefaultRunner is the runner of this server, which launches the agent if the spawn names none. It is not part of
+	// the request: at a retry there may be another, or none.
+	DefaultRunner string `json:"-"`
 	// Stated are the options in the manifest that the request names.
 	Stated *events.AgentOptions `json:"-"`
 	// asked is nil if nothing was added to it since.
@@ -51,7 +54,7 @@ type SpawnSession struct {
 	Timeout   int64   `json:"timeout,omitempty" absent:"a session that never times out" doc:"fail it after this time, in milliseconds"`
 	SpawnedBy string  `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
 	Like      *string `json:"like,omitempty" flag:"<sessionId>" doc:"copy role, strategy, commands and options from this session; what is given here replaces all of these but the role"`
-	Runner    string  `json:"runner,omitempty" flag:"<name>" doc:"the runner that launches its agent; none if absent: whoever spawned it launches it"`
+	Runner    string  `json:"runner,omitempty" flag:"<name>" doc:"the runner that launches its agent; that of the server if absent; none: whoever spawned it launches it"`
 }
 
 // ID implements Command.
@@ -133,7 +136,7 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 		SpawnedBy:      spawnedBy,
 		Timeout:        x.Timeout,
 		Options:        x.options(),
-		Runner:         x.Runner,
+		Runner:         x.runner(),
 	}
 	if err := x.queue(s, c, p.ID, kind, spawned); err != nil {
 		return nil, err
@@ -178,6 +181,20 @@ func (x *SpawnSession) from(e *events.Event, d *events.SessionSpawned) bool {
 		x.Queue = ""
 	}
 	return true
+}
+
+// NoRunner is the runner of a session whose agent somebody launches by other means.
+const NoRunner = "none"
+
+// runner returns the runner that launches the agent, "" if there is none.
+func (x *SpawnSession) runner() string {
+	switch x.Runner {
+	case NoRunner:
+		return ""
+	case "":
+		return x.DefaultRunner
+	}
+	return x.Runner
 }
 
 // starts refuses work on tasks that may not start yet. The items of a queue wait by themselves.

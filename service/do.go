@@ -177,6 +177,7 @@ func (s *Service) read(ctx context.Context, c *Caller, a Call) (commands.Command
 		if err != nil {
 			return nil, s.permissionFirst(ctx, c, a.ID, a.DryRun, err)
 		}
+		spawn.DefaultRunner = s.LocalRunner
 		return spawn, nil
 	}
 	return command, nil
@@ -352,6 +353,10 @@ func (s *Service) askInTurn(
 // tokenFor returns the secret that an answer shows. The caller of a retry sees it only while it may use the command in
 // the project of its event, and while the secret is one of a living session or token.
 func (s *Service) tokenFor(c *Caller, id string, answer engine.Answer) string {
+	if spawned, ok := answer.Data.(*events.SessionSpawned); ok && spawned.Runner != "" &&
+		c.By.Kind == commands.ActorSession {
+		return "" // its runner launches it
+	}
 	token := s.tokenOf(answer.Data)
 	if token == "" || !answer.Retried {
 		return token

@@ -44,6 +44,8 @@ type Config struct {
 	Denials *engine.Denials
 	// Templates holds the built-in workflows; nil if there are none.
 	Templates Templates
+	// LocalRunner is the name of the runner inside the server; "" if it has none.
+	LocalRunner string
 	// Agents returns the names of the agents that the home configures; nil if there are none.
 	Agents func() []string
 	// Skills finds the skills of this machine; nil if it has none.

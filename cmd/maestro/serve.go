@@ -166,19 +166,20 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	texts := watchTexts(handler, store, logger)
 	hooks := sendWebhooks(lock, handler, log, allowed, o.webhookPatience, logger)
 	served, err := service.New(service.Config{
-		Handler:    handler,
-		Log:        log,
-		Blobs:      log,
-		Leases:     leases,
-		Denials:    denials,
-		Manifests:  lock.Home,
-		TextCopies: func() ([]string, error) { return bus.TextCopies(lock.Store()) },
-		Templates:  prompt.Own{},
-		Skills:     lock.Home,
-		Agents:     agents.Names(lock.Dir(), logger),
-		Uses:       uses,
-		Webhooks:   hooks,
-		Limits:     o.limits,
+		Handler:     handler,
+		Log:         log,
+		Blobs:       log,
+		Leases:      leases,
+		Denials:     denials,
+		Manifests:   lock.Home,
+		TextCopies:  func() ([]string, error) { return bus.TextCopies(lock.Store()) },
+		Templates:   prompt.Own{},
+		Skills:      lock.Home,
+		LocalRunner: o.agents.Name(),
+		Agents:      agents.Names(lock.Dir(), logger),
+		Uses:        uses,
+		Webhooks:    hooks,
+		Limits:      o.limits,
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
 			_, err := log.Backup(
 				ctx, w, bus.BackupOptions{Head: head, Created: trusted.Now(), Key: secrets.BackupKey()},

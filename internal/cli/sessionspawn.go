@@ -108,13 +108,14 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 	if err != nil {
 		return err
 	}
-	var project, about string
+	var project, about, runner string
 	session := sessionMade{}
 	strategy := events.StrategySimple
 	switch d := data.(type) {
 	case *events.SessionSpawned:
 		session.SessionID, session.Unmet, strategy = d.SessionID, d.Unmet, d.Strategy
 		about = string(d.Role) + " (" + string(d.Strategy) + " strategy), " + Many(len(d.TaskIDs), "task")
+		runner = d.Runner
 	case *events.SessionRegistered:
 		session.SessionID = d.SessionID
 		if d.Created != nil {
@@ -143,6 +144,10 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 		a.Print("%s\n", session.SessionID)
 		return nil
 	}
+	if runner != "" {
+		a.showLaunched(session, about, runner)
+		return nil
+	}
 	a.warnOfSecret("to run a command as the session, use `maestro session exec " + session.SessionID +
 		" -- COMMAND`, which shows no secret; with -q, spawn prints the id only")
 	a.Result(session, func() {
@@ -154,6 +159,15 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 		}
 	})
 	return nil
+}
+
+// showLaunched prints a new session whose agent a runner launches. Nobody else needs its secret.
+func (a *Run) showLaunched(session sessionMade, about, runner string) {
+	delete(session.Env, wire.EnvToken)
+	a.Result(session, func() {
+		a.Print("Spawned %s: %s; runner %s launches its agent\n", session.SessionID, about, runner)
+		a.Print("follow it with `maestro session logs %s --follow`\n", session.SessionID)
+	})
 }
 
 // exportsSession is the annotation of a command that prints a session's environment for a shell.

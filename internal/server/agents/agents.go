@@ -63,6 +63,14 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 // defaultAgents is how many agents a machine runs at once: they wait for models most of the time.
 func defaultAgents() int { return max(4, 2*runtime.NumCPU()) }
 
+// Name returns the name of the runner, "" if there is none.
+func (o *Options) Name() string {
+	if o.none {
+		return ""
+	}
+	return o.name
+}
+
 // Check refuses impossible options.
 func (o *Options) Check() error {
 	switch {
