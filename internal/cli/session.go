@@ -31,6 +31,7 @@ func newSession(a *Run) *cobra.Command {
 		newSessionRegister(a),
 		newSessionComplete(a),
 		newSessionKill(a),
+		newSessionResume(a),
 		newSessionMessage(a),
 		newSessionNote(a),
 		newSessionUpdate(a),
@@ -238,7 +239,7 @@ func showSession(a *Run, x wire.Session) {
 			heard = a.When(x.LastHeard)
 		}
 		a.Field("Heard", heard)
-		if x.ExitedAt != nil {
+		if x.ExitedAt != nil && x.Run == nil {
 			said := "ended " + a.When(*x.ExitedAt)
 			if x.ExitCode != nil {
 				said += " with exit code " + strconv.Itoa(*x.ExitCode)
@@ -249,6 +250,7 @@ func showSession(a *Run, x wire.Session) {
 	if x.EndedAt != nil {
 		a.Field("Ended", a.When(*x.EndedAt))
 	}
+	showRun(a, x)
 	if x.Permissions != nil {
 		a.Field("May", strings.Join(x.Permissions.Commands, ", "))
 	}

@@ -358,6 +358,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/commands/preflight:failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `preflight.failed`. */
+        post: operations["preflightFailed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/commands/project:create": {
         parameters: {
             query?: never;
@@ -718,6 +735,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/commands/sandbox:blocked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `sandbox.blocked`. */
+        post: operations["sandboxBlocked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/commands/session:claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description For: runner. Decided on: the session is assigned to this runner, or nobody has it and this is a terminal. Becomes the event `session.claimed`. */
+        post: operations["sessionClaim"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/commands/session:complete": {
         parameters: {
             query?: never;
@@ -752,6 +803,23 @@ export interface paths {
          * @description For: user. Decided on: the user's. Becomes the event `session.deleted`.
          */
         post: operations["sessionDelete"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/commands/session:exited": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.exited`. */
+        post: operations["sessionExited"];
         delete?: never;
         options?: never;
         head?: never;
@@ -858,6 +926,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/commands/session:resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let the agent of a session that ended continue
+         * @description For: orchestrator, user. Decided on: an orchestrator: a session that it spawned. Becomes the event `session.resumed`.
+         */
+        post: operations["sessionResume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/commands/session:spawn": {
         parameters: {
             query?: never;
@@ -872,6 +960,23 @@ export interface paths {
          * @description For: orchestrator, user. Decided on: an orchestrator gives a worker its default set, beyond that only what it may use itself; another orchestrator at most its own set. Becomes the event `session.spawned`.
          */
         post: operations["sessionSpawn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/commands/session:stuck": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.stuck`. */
+        post: operations["sessionStuck"];
         delete?: never;
         options?: never;
         head?: never;
@@ -912,6 +1017,23 @@ export interface paths {
          * @description For: orchestrator, user. Decided on: an orchestrator: a session that it spawned. Becomes the event `session.updated`.
          */
         post: operations["sessionUpdate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/commands/session:usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.used`. */
+        post: operations["sessionUsage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2137,6 +2259,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sessions/{id}/runner-credential": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The credential with which a runner speaks for one session, for its runner and for callers that may have its secret
+         * @description Needs the permission `session:spawn` or `whoami`.
+         */
+        get: operations["runnerCredential"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sessions/{id}/tasks/{taskId}": {
         parameters: {
             query?: never;
@@ -2817,6 +2959,26 @@ export interface components {
             /** @description accept an answer that is not one of the options */
             other?: boolean;
         };
+        /** @description Records that a command of a session's agent was not allowed to run. */
+        BlockCommand: {
+            /** @description what was to run, or the beginning of that */
+            command: string;
+            /** @description it ran without a decision, so the agent was killed */
+            killed?: boolean;
+            /** @description the project; a session's own if absent */
+            project?: string;
+            /** @description why it was blocked */
+            reason: string;
+            /**
+             * Format: int64
+             * @description the run
+             */
+            run: number;
+            /** @description the session */
+            sessionId: string;
+            /** @description the tool that the agent called */
+            tool?: string;
+        };
         /** @description Marks a task as blocked (docs/spec/003-manifest-schema.md, "Status Types"). */
         BlockTask: {
             /** @description block it even if it and its parent are completed */
@@ -2873,6 +3035,26 @@ export interface components {
             rules: string;
             who: string;
             write: boolean;
+        };
+        /** @description Begins a run of a session: its runner launches the agent, and nobody else does. A retry with the same key gets the same event. Who claims a run that it has already gets no event, and must not launch the agent again. docs/contract.md, "Runs". */
+        ClaimSession: {
+            /** @description the driver that launches the agent */
+            agent?: string;
+            /** @description the machine on which the agent runs */
+            host?: string;
+            /** @description the layers of confinement that are active */
+            layers?: string[];
+            /** @description the project; a session's own if absent */
+            project?: string;
+            /**
+             * Format: int64
+             * @description the number of the run; refused if another one is next
+             */
+            run?: number;
+            /** @description the runner; your own if absent */
+            runner?: string;
+            /** @description the session */
+            sessionId: string;
         };
         /** @description Compares the time of events with the machine's wall clock. */
         ClockStatus: {
@@ -3362,6 +3544,31 @@ export interface components {
              */
             until: number;
         };
+        /** @description Records that the agent of a run ended. Whether that ends the session follows from what the session said before: docs/contract.md, "Runs". */
+        ExitSession: {
+            /** @description the agent's own id of its conversation */
+            conversation?: string;
+            /**
+             * Format: int64
+             * @description exit code of the agent; absent if it has none
+             */
+            exitCode?: number;
+            /** @description the end of its output */
+            lastOutput?: string;
+            /** @description the project; a session's own if absent */
+            project?: string;
+            /** @description why it ended, if that is known */
+            reason?: string;
+            /**
+             * Format: int64
+             * @description the run that ended
+             */
+            run: number;
+            /** @description the session */
+            sessionId: string;
+            /** @description the signal that ended the agent */
+            signal?: string;
+        };
         /** @description Shows a session that continues although the token that spawned it has expired. */
         ExpiredSpawner: {
             /**
@@ -3385,6 +3592,26 @@ export interface components {
             sessionId?: string;
             /** @description the task of the held item; refused if you hold another */
             taskId?: string;
+        };
+        /** @description Records that a check before the launch of an agent failed, and asks the user, and the session that spawned this one, what to do. */
+        FailPreflight: {
+            /** @description the check that failed, such as target_dir or login */
+            check: string;
+            /** @description what repairs it */
+            fix?: string;
+            /** @description what is wrong */
+            message: string;
+            /** @description the path that it is about */
+            path?: string;
+            /** @description the project; a session's own if absent */
+            project?: string;
+            /**
+             * Format: int64
+             * @description the run
+             */
+            run: number;
+            /** @description the session */
+            sessionId: string;
         };
         /** @description One problem that an audit found. */
         Fault: {
@@ -4035,6 +4262,30 @@ export interface components {
             /** @description where they are */
             testLocation?: string;
         };
+        /** @description Records that a run looks stuck, or does not any more. */
+        MarkStuck: {
+            /** @description what it does */
+            detail?: string;
+            /**
+             * @description what it looks like; absent if it is not stuck any more
+             * @enum {string}
+             */
+            kind?: "silent" | "loop";
+            /** @description the project; a session's own if absent */
+            project?: string;
+            /**
+             * Format: int64
+             * @description the run
+             */
+            run: number;
+            /** @description the session */
+            sessionId: string;
+            /**
+             * Format: int64
+             * @description since when, in milliseconds since 1970
+             */
+            since?: number;
+        };
         /** @description Sends a message to a session. The session's next command shows it. docs/contract.md, "Permissions". */
         MessageSession: {
             /** @description the task that it is about */
@@ -4409,6 +4660,32 @@ export interface components {
             commands: string[];
             /** @description the list was given as allowedCommands, not taken from role and strategy */
             explicit?: boolean;
+        };
+        /** @description PreflightFailed: a check before the launch of the agent failed. It opens a question: to try again, or to give up. */
+        PreflightFailed: {
+            /** @description the check that failed, such as target_dir or login */
+            check: string;
+            /** @description what repairs it */
+            fix?: string;
+            /** @description the question that this opens */
+            inputId: string;
+            /** @description what is wrong */
+            message: string;
+            /** @description the path that it is about */
+            path?: string;
+            /**
+             * Format: int64
+             * @description the run
+             */
+            run: number;
+            /** @description the session */
+            sessionId: string;
+        };
+        /** @description A check before the launch of an agent failed, which opened a question. */
+        PreflightFailedEvent: components["schemas"]["Event"] & {
+            data: components["schemas"]["PreflightFailed"];
+            /** @enum {string} */
+            type: "maestro.preflight.failed.v1";
         };
         /** @description A negative answer. */
         Problem: {
@@ -5001,6 +5278,13 @@ export interface components {
             /** @description the template */
             templateId: string;
         };
+        /** @description Lets another run of a session begin, also after its end: its agent continues what it did. The secret of the runs before is revoked, so that an agent which survived somewhere cannot act any more. docs/contract.md, "Runs". */
+        ResumeSession: {
+            /** @description the project; a session's own if absent */
+            project?: string;
+            /** @description the session */
+            sessionId: string;
+        };
         /** @description Sends again what a parked webhook has not got, or with Skip only what happens from now on. */
         ResumeWebhook: {
             /** @description leave out the events until now */
@@ -5027,6 +5311,58 @@ export interface components {
              */
             running: number;
         };
+        /** @description Shows a launch of a session's agent. */
+        RunView: {
+            agent?: string;
+            /**
+             * Format: int64
+             * @description in milliseconds since 1970
+             */
+            claimedAt: number;
+            /** @description The agent's own id of its conversation, of this run or of an earlier one. */
+            conversation?: string;
+            /**
+             * Format: int64
+             * @description Absent while the agent runs, and if a signal ended it.
+             */
+            exitCode?: number;
+            /**
+             * Format: int64
+             * @description in milliseconds since 1970
+             */
+            exitedAt?: number;
+            host?: string;
+            /** @description The end of its output. */
+            lastOutput?: string;
+            /** @description The active layers of confinement. */
+            layers?: string[];
+            /**
+             * Format: int64
+             * @description 1 for the first run.
+             */
+            number: number;
+            reason?: string;
+            /** @description Says that the next run may begin. */
+            resumed?: boolean;
+            /** @description Says that the agent continued the conversation of an earlier run. */
+            resumes?: boolean;
+            /** @description Launched the agent with the driver agent, on the machine host. */
+            runner: string;
+            signal?: string;
+            /**
+             * @description How its exit ended the session: completed or failed; absent if it did not.
+             * @enum {string}
+             */
+            status?: "spawning" | "idle" | "running" | "working" | "completed" | "stopped" | "failed";
+            /** @description Says that the agent ended while the session waits for an answer: the next run brings it. */
+            waits?: boolean;
+        };
+        /** @description Lets a runner speak for one session, until the session is resumed. */
+        RunnerCredential: {
+            runner: string;
+            sessionId: string;
+            token: string;
+        };
         /** @description A session's status report on a task, and its time. */
         Said: {
             /**
@@ -5043,10 +5379,39 @@ export interface components {
             /** @enum {string} */
             status: "working" | "blocked" | "needs_input" | "completed" | "failed";
         };
+        /** @description SandboxBlocked: a command of the session's agent was not allowed to run. */
+        SandboxBlocked: {
+            /** @description what was to run, or the beginning of that */
+            command: string;
+            /** @description it ran without a decision, so the agent was killed */
+            killed?: boolean;
+            /** @description why it was blocked */
+            reason: string;
+            /**
+             * Format: int64
+             * @description the run
+             */
+            run: number;
+            /** @description the session */
+            sessionId: string;
+            /** @description the tool that the agent called */
+            tool?: string;
+        };
+        /** @description A command of an agent was not allowed to run. */
+        SandboxBlockedEvent: components["schemas"]["Event"] & {
+            data: components["schemas"]["SandboxBlocked"];
+            /** @enum {string} */
+            type: "maestro.sandbox.blocked.v1";
+        };
         /** @description Shows a session. Timeline and Events are nil unless asked for. */
         Session: {
             agent?: string;
             agentId?: string;
+            /**
+             * Format: int64
+             * @description Counts the commands of its agent that were not allowed to run.
+             */
+            blocked?: number;
             /**
              * Format: int64
              * @description in milliseconds since 1970
@@ -5116,6 +5481,10 @@ export interface components {
             queue?: string;
             /** @enum {string} */
             role: "worker" | "orchestrator";
+            /** @description The last launch of its agent by a runner, absent before the first. */
+            run?: components["schemas"]["RunView"];
+            /** @description The runner that launches its agent, absent if whoever spawned it does. */
+            runner?: string;
             skills?: string[];
             spawnedBy?: string;
             /**
@@ -5127,8 +5496,38 @@ export interface components {
             status: "spawning" | "idle" | "running" | "working" | "completed" | "stopped" | "failed";
             /** @enum {string} */
             strategy: "simple" | "queue" | "tree" | "default" | "intelligent-batching" | "dag";
+            /** @description Says why its agent looks stuck; absent if it does not. */
+            stuck?: components["schemas"]["StuckView"];
             taskIds: string[];
             unlinked?: components["schemas"]["Unlinked"][];
+            /** @description What all its runs used, absent if none said. */
+            usage?: components["schemas"]["UsageView"];
+        };
+        /** @description SessionClaimed: a runner began a run of the session. Nobody else launches its agent meanwhile. */
+        SessionClaimed: {
+            /** @description the driver that launches the agent */
+            agent?: string;
+            /** @description the machine on which the agent runs */
+            host?: string;
+            /** @description the layers of confinement that are active */
+            layers?: string[];
+            /** @description the agent continues the conversation of an earlier run */
+            resumes?: boolean;
+            /**
+             * Format: int64
+             * @description the number of the run, 1 for the first
+             */
+            run: number;
+            /** @description the runner that launches its agent */
+            runner: string;
+            /** @description the session */
+            sessionId: string;
+        };
+        /** @description A runner began a run of a session: it launches the agent. */
+        SessionClaimedEvent: components["schemas"]["Event"] & {
+            data: components["schemas"]["SessionClaimed"];
+            /** @enum {string} */
+            type: "maestro.session.claimed.v1";
         };
         /** @description SessionCompleted: the session said that it is done. It may still report. */
         SessionCompleted: {
@@ -5185,6 +5584,40 @@ export interface components {
             data: components["schemas"]["SessionDeleted"];
             /** @enum {string} */
             type: "maestro.session.deleted.v1";
+        };
+        /** @description SessionExited: the agent of a run ended. Unless the session had ended before, or waits for an answer, this ends it. */
+        SessionExited: {
+            /** @description the agent's own id of its conversation, to continue it */
+            conversation?: string;
+            /**
+             * Format: int64
+             * @description exit code of the agent; absent if it has none
+             */
+            exitCode?: number;
+            /** @description the end of its output */
+            lastOutput?: string;
+            /** @description why it ended, as far as the runner knows */
+            reason?: string;
+            /**
+             * Format: int64
+             * @description the run that ended
+             */
+            run: number;
+            /** @description the session */
+            sessionId: string;
+            /** @description the signal that ended the agent */
+            signal?: string;
+            /**
+             * @description how this ends the session: completed or failed; absent if it does not
+             * @enum {string}
+             */
+            status?: "spawning" | "idle" | "running" | "working" | "completed" | "stopped" | "failed";
+        };
+        /** @description The agent of a run ended. */
+        SessionExitedEvent: components["schemas"]["Event"] & {
+            data: components["schemas"]["SessionExited"];
+            /** @enum {string} */
+            type: "maestro.session.exited.v1";
         };
         /** @description SessionFileTracked: an agent changed a file. */
         SessionFileTracked: {
@@ -5328,6 +5761,32 @@ export interface components {
             /** @enum {string} */
             type: "maestro.session.reported.v1";
         };
+        /** @description SessionResumed: another run may begin, also if the session had ended. The secret of the runs before is revoked. */
+        SessionResumed: {
+            /**
+             * Format: int64
+             * @description when it runs out of time now, in milliseconds since 1970
+             */
+            deadline?: number;
+            /**
+             * Format: int64
+             * @description generation of the session's new secret
+             */
+            generation: number;
+            /**
+             * Format: int64
+             * @description the next run
+             */
+            run: number;
+            /** @description the session */
+            sessionId: string;
+        };
+        /** @description Another run of a session may begin. */
+        SessionResumedEvent: components["schemas"]["Event"] & {
+            data: components["schemas"]["SessionResumed"];
+            /** @enum {string} */
+            type: "maestro.session.resumed.v1";
+        };
         /** @description Shows a session's report that it cannot continue, without naming a task. */
         SessionSaid: {
             /**
@@ -5372,6 +5831,8 @@ export interface components {
              * @enum {string}
              */
             role: "worker" | "orchestrator";
+            /** @description the runner that launches its agent; absent: whoever spawned it launches it */
+            runner?: string;
             /** @description the new session */
             sessionId: string;
             /** @description skills to load */
@@ -5402,6 +5863,34 @@ export interface components {
             data: components["schemas"]["SessionSpawned"];
             /** @enum {string} */
             type: "maestro.session.spawned.v1";
+        };
+        /** @description SessionStuck: a run looks stuck, or does not any more. It goes on, and nothing else changes. */
+        SessionStuck: {
+            /** @description what it does */
+            detail?: string;
+            /**
+             * @description silent or loop; absent: it is not stuck any more
+             * @enum {string}
+             */
+            kind?: "silent" | "loop";
+            /**
+             * Format: int64
+             * @description the run
+             */
+            run: number;
+            /** @description the session */
+            sessionId: string;
+            /**
+             * Format: int64
+             * @description since when, in milliseconds since 1970
+             */
+            since?: number;
+        };
+        /** @description A run looks stuck, or does not any more. */
+        SessionStuckEvent: components["schemas"]["Event"] & {
+            data: components["schemas"]["SessionStuck"];
+            /** @enum {string} */
+            type: "maestro.session.stuck.v1";
         };
         /** @description SessionTaskLinked: the task was linked to the session. */
         SessionTaskLinked: {
@@ -5462,6 +5951,54 @@ export interface components {
             data: components["schemas"]["SessionUpdated"];
             /** @enum {string} */
             type: "maestro.session.updated.v1";
+        };
+        /** @description SessionUsed: what a run used since the event before it. The numbers are differences, not sums. */
+        SessionUsed: {
+            /**
+             * Format: int64
+             * @description tokens that the model read from its cache
+             */
+            cachedTokens?: number;
+            /**
+             * Format: int64
+             * @description the cost, in millionths of a US dollar; absent if it is not known
+             */
+            costMicros?: number;
+            /**
+             * Format: int64
+             * @description tokens that the model read, without cached ones
+             */
+            inputTokens?: number;
+            /** @description the model; absent if the agent does not say */
+            model?: string;
+            /**
+             * Format: int64
+             * @description tokens that the model wrote, without reasoning
+             */
+            outputTokens?: number;
+            /**
+             * Format: int64
+             * @description tokens that the model wrote as reasoning
+             */
+            reasoningTokens?: number;
+            /**
+             * Format: int64
+             * @description the run that used it
+             */
+            run: number;
+            /** @description the session */
+            sessionId: string;
+            /**
+             * Format: int64
+             * @description turns of the agent
+             */
+            turns?: number;
+        };
+        /** @description A run used tokens and turns. */
+        SessionUsedEvent: components["schemas"]["Event"] & {
+            data: components["schemas"]["SessionUsed"];
+            /** @enum {string} */
+            type: "maestro.session.used.v1";
         };
         /** @description A task's position among its siblings. Siblings are ordered by their keys, which compare as text; the key of a task without one is "8" and the 15 hexadecimal digits of the sequence that created it. */
         SiblingOrder: {
@@ -5588,6 +6125,8 @@ export interface components {
             queue?: string;
             /** @description worker (default) or orchestrator */
             role?: string;
+            /** @description the runner that launches its agent; none if absent: whoever spawned it launches it */
+            runner?: string;
             /** @description skills to load */
             skills?: string[];
             /** @description the session that it is spawned for; your own if absent */
@@ -5674,6 +6213,17 @@ export interface components {
             /** @enum {string} */
             strategy: "simple" | "queue" | "tree" | "default" | "intelligent-batching" | "dag";
             taskIds: string[];
+        };
+        /** @description Says why an agent looks stuck. */
+        StuckView: {
+            detail?: string;
+            /** @enum {string} */
+            kind: "silent" | "loop";
+            /**
+             * Format: int64
+             * @description in milliseconds since 1970
+             */
+            since: number;
         };
         /** @description Shows a task with both statuses. */
         Task: {
@@ -6360,6 +6910,121 @@ export interface components {
             /** @description the webhook */
             webhookId: string;
         };
+        /** @description What an agent used of a model: a part of the event, of its command, and of what sums them up. */
+        Usage: {
+            /**
+             * Format: int64
+             * @description tokens that the model read from its cache
+             */
+            cachedTokens?: number;
+            /**
+             * Format: int64
+             * @description the cost, in millionths of a US dollar
+             */
+            costMicros?: number;
+            /**
+             * Format: int64
+             * @description tokens that the model read, without cached ones
+             */
+            inputTokens?: number;
+            /** @description the model; absent if the agent does not say */
+            model?: string;
+            /**
+             * Format: int64
+             * @description tokens that the model wrote, without reasoning
+             */
+            outputTokens?: number;
+            /**
+             * Format: int64
+             * @description tokens that the model wrote as reasoning
+             */
+            reasoningTokens?: number;
+            /**
+             * Format: int64
+             * @description turns of the agent
+             */
+            turns?: number;
+        };
+        /** @description Shows what a session used: all of it, and by model. */
+        UsageView: {
+            /**
+             * Format: int64
+             * @description tokens that the model read from its cache
+             */
+            cachedTokens?: number;
+            /**
+             * Format: int64
+             * @description the cost, in millionths of a US dollar
+             */
+            costMicros?: number;
+            /**
+             * Format: int64
+             * @description tokens that the model read, without cached ones
+             */
+            inputTokens?: number;
+            /** @description the model; absent if the agent does not say */
+            model?: string;
+            models?: components["schemas"]["Usage"][];
+            /**
+             * Format: int64
+             * @description tokens that the model wrote, without reasoning
+             */
+            outputTokens?: number;
+            /**
+             * Format: int64
+             * @description tokens that the model wrote as reasoning
+             */
+            reasoningTokens?: number;
+            /**
+             * Format: int64
+             * @description turns of the agent
+             */
+            turns?: number;
+        };
+        /** @description Adds to what a session used: tokens, turns, money. */
+        UseSession: {
+            /**
+             * Format: int64
+             * @description tokens that the model read from its cache
+             */
+            cachedTokens?: number;
+            /**
+             * Format: int64
+             * @description the cost, in millionths of a US dollar
+             */
+            costMicros?: number;
+            /**
+             * Format: int64
+             * @description tokens that the model read, without cached ones
+             */
+            inputTokens?: number;
+            /** @description the model; absent if the agent does not say */
+            model?: string;
+            /**
+             * Format: int64
+             * @description tokens that the model wrote, without reasoning
+             */
+            outputTokens?: number;
+            /** @description the project; a session's own if absent */
+            project?: string;
+            /**
+             * Format: int64
+             * @description tokens that the model wrote as reasoning
+             */
+            reasoningTokens?: number;
+            /**
+             * Format: int64
+             * @description the run that used it
+             */
+            run: number;
+            /** @description the session */
+            sessionId: string;
+            /**
+             * Format: int64
+             * @description turns of the agent
+             */
+            turns?: number;
+        };
         /** @description The result of an audit. It is good when there are no faults. */
         Verdict: {
             /** Format: int64 */
@@ -6993,11 +7658,13 @@ export type AgentOptions = components['schemas']['AgentOptions'];
 export type Alive = components['schemas']['Alive'];
 export type AllowedCommands = components['schemas']['AllowedCommands'];
 export type AnswerInput = components['schemas']['AnswerInput'];
+export type BlockCommand = components['schemas']['BlockCommand'];
 export type BlockTask = components['schemas']['BlockTask'];
 export type Can = components['schemas']['Can'];
 export type CanLimit = components['schemas']['CanLimit'];
 export type CanRefused = components['schemas']['CanRefused'];
 export type CanRow = components['schemas']['CanRow'];
+export type ClaimSession = components['schemas']['ClaimSession'];
 export type ClockStatus = components['schemas']['ClockStatus'];
 export type CommandCheck = components['schemas']['CommandCheck'];
 export type CompleteItem = components['schemas']['CompleteItem'];
@@ -7026,8 +7693,10 @@ export type Event = components['schemas']['Event'];
 export type EventHistogram = components['schemas']['EventHistogram'];
 export type EventMark = components['schemas']['EventMark'];
 export type EventSlice = components['schemas']['EventSlice'];
+export type ExitSession = components['schemas']['ExitSession'];
 export type ExpiredSpawner = components['schemas']['ExpiredSpawner'];
 export type FailItem = components['schemas']['FailItem'];
+export type FailPreflight = components['schemas']['FailPreflight'];
 export type Fault = components['schemas']['Fault'];
 export type GoneDependency = components['schemas']['GoneDependency'];
 export type Head = components['schemas']['Head'];
@@ -7081,6 +7750,7 @@ export type ManifestSession = components['schemas']['ManifestSession'];
 export type ManifestTask = components['schemas']['ManifestTask'];
 export type ManifestTesting = components['schemas']['ManifestTesting'];
 export type ManifestTestingSetup = components['schemas']['ManifestTestingSetup'];
+export type MarkStuck = components['schemas']['MarkStuck'];
 export type MessageSession = components['schemas']['MessageSession'];
 export type MoveItem = components['schemas']['MoveItem'];
 export type NamedToken = components['schemas']['NamedToken'];
@@ -7116,6 +7786,8 @@ export type OlderTaskPatch = components['schemas']['OlderTaskPatch'];
 export type OwnTask = components['schemas']['OwnTask'];
 export type ParkedWebhook = components['schemas']['ParkedWebhook'];
 export type Permissions = components['schemas']['Permissions'];
+export type PreflightFailed = components['schemas']['PreflightFailed'];
+export type PreflightFailedEvent = components['schemas']['PreflightFailedEvent'];
 export type Problem = components['schemas']['Problem'];
 export type Progress = components['schemas']['Progress'];
 export type Project = components['schemas']['Project'];
@@ -7162,16 +7834,25 @@ export type ReopenTask = components['schemas']['ReopenTask'];
 export type Report = components['schemas']['Report'];
 export type RequeueItem = components['schemas']['RequeueItem'];
 export type ResetTemplate = components['schemas']['ResetTemplate'];
+export type ResumeSession = components['schemas']['ResumeSession'];
 export type ResumeWebhook = components['schemas']['ResumeWebhook'];
 export type RevokeToken = components['schemas']['RevokeToken'];
 export type Revoked = components['schemas']['Revoked'];
+export type RunView = components['schemas']['RunView'];
+export type RunnerCredential = components['schemas']['RunnerCredential'];
 export type Said = components['schemas']['Said'];
+export type SandboxBlocked = components['schemas']['SandboxBlocked'];
+export type SandboxBlockedEvent = components['schemas']['SandboxBlockedEvent'];
 export type Session = components['schemas']['Session'];
+export type SessionClaimed = components['schemas']['SessionClaimed'];
+export type SessionClaimedEvent = components['schemas']['SessionClaimedEvent'];
 export type SessionCompleted = components['schemas']['SessionCompleted'];
 export type SessionCompletedEvent = components['schemas']['SessionCompletedEvent'];
 export type SessionCreated = components['schemas']['SessionCreated'];
 export type SessionDeleted = components['schemas']['SessionDeleted'];
 export type SessionDeletedEvent = components['schemas']['SessionDeletedEvent'];
+export type SessionExited = components['schemas']['SessionExited'];
+export type SessionExitedEvent = components['schemas']['SessionExitedEvent'];
 export type SessionFileTracked = components['schemas']['SessionFileTracked'];
 export type SessionFileTrackedEvent = components['schemas']['SessionFileTrackedEvent'];
 export type SessionItems = components['schemas']['SessionItems'];
@@ -7186,15 +7867,21 @@ export type SessionRegistered = components['schemas']['SessionRegistered'];
 export type SessionRegisteredEvent = components['schemas']['SessionRegisteredEvent'];
 export type SessionReported = components['schemas']['SessionReported'];
 export type SessionReportedEvent = components['schemas']['SessionReportedEvent'];
+export type SessionResumed = components['schemas']['SessionResumed'];
+export type SessionResumedEvent = components['schemas']['SessionResumedEvent'];
 export type SessionSaid = components['schemas']['SessionSaid'];
 export type SessionSpawned = components['schemas']['SessionSpawned'];
 export type SessionSpawnedEvent = components['schemas']['SessionSpawnedEvent'];
+export type SessionStuck = components['schemas']['SessionStuck'];
+export type SessionStuckEvent = components['schemas']['SessionStuckEvent'];
 export type SessionTaskLinked = components['schemas']['SessionTaskLinked'];
 export type SessionTaskLinkedEvent = components['schemas']['SessionTaskLinkedEvent'];
 export type SessionTaskUnlinked = components['schemas']['SessionTaskUnlinked'];
 export type SessionTaskUnlinkedEvent = components['schemas']['SessionTaskUnlinkedEvent'];
 export type SessionUpdated = components['schemas']['SessionUpdated'];
 export type SessionUpdatedEvent = components['schemas']['SessionUpdatedEvent'];
+export type SessionUsed = components['schemas']['SessionUsed'];
+export type SessionUsedEvent = components['schemas']['SessionUsedEvent'];
 export type SiblingOrder = components['schemas']['SiblingOrder'];
 export type Since = components['schemas']['Since'];
 export type SinceThing = components['schemas']['SinceThing'];
@@ -7206,6 +7893,7 @@ export type StartItem = components['schemas']['StartItem'];
 export type Statement = components['schemas']['Statement'];
 export type StatusChange = components['schemas']['StatusChange'];
 export type StoredManifest = components['schemas']['StoredManifest'];
+export type StuckView = components['schemas']['StuckView'];
 export type Task = components['schemas']['Task'];
 export type TaskCreated = components['schemas']['TaskCreated'];
 export type TaskCreatedEvent = components['schemas']['TaskCreatedEvent'];
@@ -7245,6 +7933,9 @@ export type UpdateSession = components['schemas']['UpdateSession'];
 export type UpdateTask = components['schemas']['UpdateTask'];
 export type UpdateTemplate = components['schemas']['UpdateTemplate'];
 export type UpdateWebhook = components['schemas']['UpdateWebhook'];
+export type Usage = components['schemas']['Usage'];
+export type UsageView = components['schemas']['UsageView'];
+export type UseSession = components['schemas']['UseSession'];
 export type Verdict = components['schemas']['Verdict'];
 export type Warning = components['schemas']['Warning'];
 export type Webhook = components['schemas']['Webhook'];
@@ -7953,6 +8644,56 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Done"] & {
                         event?: components["schemas"]["SessionRegisteredEvent"] | null;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["WrongFormat"];
+            422: components["responses"]["AgainstARule"];
+            429: components["responses"]["Busy"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["TimedOut"];
+        };
+    };
+    preflightFailed: {
+        parameters: {
+            query?: {
+                /** @description only show what the command would do, or why it would be refused */
+                dryRun?: "true" | "false";
+            };
+            header?: {
+                /** @description Idempotency key: a retry with the same key runs once */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                /** @description the name of the program, with its version */
+                "Maestro-Client"?: components["parameters"]["Maestro-Client"];
+                /** @description a W3C trace context, which the event keeps */
+                Traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FailPreflight"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Maestro-Retried": components["headers"]["Maestro-Retried"];
+                    "Maestro-Sequence": components["headers"]["Maestro-Sequence"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"] & {
+                        event?: components["schemas"]["PreflightFailedEvent"] | null;
                     };
                 };
             };
@@ -8934,6 +9675,106 @@ export interface operations {
             504: components["responses"]["TimedOut"];
         };
     };
+    sandboxBlocked: {
+        parameters: {
+            query?: {
+                /** @description only show what the command would do, or why it would be refused */
+                dryRun?: "true" | "false";
+            };
+            header?: {
+                /** @description Idempotency key: a retry with the same key runs once */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                /** @description the name of the program, with its version */
+                "Maestro-Client"?: components["parameters"]["Maestro-Client"];
+                /** @description a W3C trace context, which the event keeps */
+                Traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BlockCommand"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Maestro-Retried": components["headers"]["Maestro-Retried"];
+                    "Maestro-Sequence": components["headers"]["Maestro-Sequence"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"] & {
+                        event?: components["schemas"]["SandboxBlockedEvent"] | null;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["WrongFormat"];
+            422: components["responses"]["AgainstARule"];
+            429: components["responses"]["Busy"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["TimedOut"];
+        };
+    };
+    sessionClaim: {
+        parameters: {
+            query?: {
+                /** @description only show what the command would do, or why it would be refused */
+                dryRun?: "true" | "false";
+            };
+            header?: {
+                /** @description Idempotency key: a retry with the same key runs once */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                /** @description the name of the program, with its version */
+                "Maestro-Client"?: components["parameters"]["Maestro-Client"];
+                /** @description a W3C trace context, which the event keeps */
+                Traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClaimSession"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Maestro-Retried": components["headers"]["Maestro-Retried"];
+                    "Maestro-Sequence": components["headers"]["Maestro-Sequence"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"] & {
+                        event?: components["schemas"]["SessionClaimedEvent"] | null;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["WrongFormat"];
+            422: components["responses"]["AgainstARule"];
+            429: components["responses"]["Busy"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["TimedOut"];
+        };
+    };
     sessionComplete: {
         parameters: {
             query?: {
@@ -9021,6 +9862,56 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Done"] & {
                         event?: components["schemas"]["SessionDeletedEvent"] | null;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["WrongFormat"];
+            422: components["responses"]["AgainstARule"];
+            429: components["responses"]["Busy"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["TimedOut"];
+        };
+    };
+    sessionExited: {
+        parameters: {
+            query?: {
+                /** @description only show what the command would do, or why it would be refused */
+                dryRun?: "true" | "false";
+            };
+            header?: {
+                /** @description Idempotency key: a retry with the same key runs once */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                /** @description the name of the program, with its version */
+                "Maestro-Client"?: components["parameters"]["Maestro-Client"];
+                /** @description a W3C trace context, which the event keeps */
+                Traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExitSession"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Maestro-Retried": components["headers"]["Maestro-Retried"];
+                    "Maestro-Sequence": components["headers"]["Maestro-Sequence"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"] & {
+                        event?: components["schemas"]["SessionExitedEvent"] | null;
                     };
                 };
             };
@@ -9303,6 +10194,56 @@ export interface operations {
             504: components["responses"]["TimedOut"];
         };
     };
+    sessionResume: {
+        parameters: {
+            query?: {
+                /** @description only show what the command would do, or why it would be refused */
+                dryRun?: "true" | "false";
+            };
+            header?: {
+                /** @description Idempotency key: a retry with the same key runs once */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                /** @description the name of the program, with its version */
+                "Maestro-Client"?: components["parameters"]["Maestro-Client"];
+                /** @description a W3C trace context, which the event keeps */
+                Traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResumeSession"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Maestro-Retried": components["headers"]["Maestro-Retried"];
+                    "Maestro-Sequence": components["headers"]["Maestro-Sequence"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"] & {
+                        event?: components["schemas"]["SessionResumedEvent"] | null;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["WrongFormat"];
+            422: components["responses"]["AgainstARule"];
+            429: components["responses"]["Busy"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["TimedOut"];
+        };
+    };
     sessionSpawn: {
         parameters: {
             query?: {
@@ -9344,6 +10285,56 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Done"] & {
                         event?: components["schemas"]["SessionSpawnedEvent"] | null;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["WrongFormat"];
+            422: components["responses"]["AgainstARule"];
+            429: components["responses"]["Busy"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["TimedOut"];
+        };
+    };
+    sessionStuck: {
+        parameters: {
+            query?: {
+                /** @description only show what the command would do, or why it would be refused */
+                dryRun?: "true" | "false";
+            };
+            header?: {
+                /** @description Idempotency key: a retry with the same key runs once */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                /** @description the name of the program, with its version */
+                "Maestro-Client"?: components["parameters"]["Maestro-Client"];
+                /** @description a W3C trace context, which the event keeps */
+                Traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MarkStuck"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Maestro-Retried": components["headers"]["Maestro-Retried"];
+                    "Maestro-Sequence": components["headers"]["Maestro-Sequence"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"] & {
+                        event?: components["schemas"]["SessionStuckEvent"] | null;
                     };
                 };
             };
@@ -9444,6 +10435,56 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Done"] & {
                         event?: components["schemas"]["SessionUpdatedEvent"] | null;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["WrongFormat"];
+            422: components["responses"]["AgainstARule"];
+            429: components["responses"]["Busy"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["TimedOut"];
+        };
+    };
+    sessionUsage: {
+        parameters: {
+            query?: {
+                /** @description only show what the command would do, or why it would be refused */
+                dryRun?: "true" | "false";
+            };
+            header?: {
+                /** @description Idempotency key: a retry with the same key runs once */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                /** @description the name of the program, with its version */
+                "Maestro-Client"?: components["parameters"]["Maestro-Client"];
+                /** @description a W3C trace context, which the event keeps */
+                Traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UseSession"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Maestro-Retried": components["headers"]["Maestro-Retried"];
+                    "Maestro-Sequence": components["headers"]["Maestro-Sequence"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"] & {
+                        event?: components["schemas"]["SessionUsedEvent"] | null;
                     };
                 };
             };
@@ -11887,6 +12928,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueueTop"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Busy"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["TimedOut"];
+        };
+    };
+    runnerCredential: {
+        parameters: {
+            query?: {
+                /** @description the runner: your own, or terminal (default) for one that launches the agent by hand */
+                runner?: string;
+                /** @description wait until the views have reached this sequence */
+                minSeq?: number;
+            };
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Maestro-Sequence": components["headers"]["Maestro-Sequence"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunnerCredential"];
                 };
             };
             400: components["responses"]["Invalid"];

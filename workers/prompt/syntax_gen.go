@@ -208,6 +208,11 @@ var usages = []usage{
 		description: "Change fields of a session",
 	},
 	{
+		id:          "session:resume",
+		syntax:      "session resume <sessionId>",
+		description: "Let the agent of a session that ended continue",
+	},
+	{
 		id:          "queue:top",
 		syntax:      "queue top",
 		description: "Show the item you hold, or the next one, with its task",

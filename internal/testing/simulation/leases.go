@@ -68,7 +68,8 @@ func (w *world) judgeDue(before *model, x wish) *Failure {
 				}
 			}
 		}
-		return w.judgeLoss(session, lease, before.sessions[session].AwaitsRunner)
+		x := before.sessions[session]
+		return w.judgeLoss(session, lease, x.AwaitsRunner || x.Run.Number > 1)
 	case "session:recovered":
 		delete(w.crossed, session)
 	case "queue:return", "queue:quarantine":
@@ -107,9 +108,9 @@ func (w *world) judgeCrossed() *Failure {
 	return nil
 }
 
-// judgeLoss compares the loss of a session with what its server has heard. awaits says that the session waits for a
-// runner: then nobody sends heartbeats for it.
-func (w *world) judgeLoss(session string, lease time.Duration, awaits bool) *Failure {
+// judgeLoss compares the loss of a session with what its server has heard. quiet says that the session may be silent for
+// longer although it has sent heartbeats: it waits for a runner, or it was resumed, and its server has forgotten them.
+func (w *world) judgeLoss(session string, lease time.Duration, quiet bool) *Failure {
 	var longest time.Duration
 	for _, l := range w.lives {
 		longest = max(longest, l.longestSilence(session, w.born[session], w.lived()))
@@ -128,7 +129,7 @@ func (w *world) judgeLoss(session string, lease time.Duration, awaits bool) *Fai
 	late := life == nil || beaten >= life.quiet ||
 		w.lived()-beaten < lease // it may have been requested before the first heartbeat
 	switch {
-	case lease == w.plan.Lease && beats, lease == w.plan.Quiet && (!beats || late || awaits):
+	case lease == w.plan.Lease && beats, lease == w.plan.Quiet && (!beats || late || quiet):
 	default:
 		return failure(
 			"3 a session that is heard is not lost",

@@ -30,6 +30,7 @@ var nouns = []struct{ words, tag, about string }{
 	{"whoami commands command token login logout", "Permissions and tokens", "Who may do what."},
 	{"audit backup", "Audit", "Verify and keep the log."},
 	{"webhook", "Webhooks", "Send events to other programs."},
+	{"runner sandbox preflight", "Runners", "What launches the agents of sessions, and what it says of them."},
 	{
 		"clock identity healthz readyz metrics mcp home openapi docs", "Server",
 		"The state of the server, and this description.",
