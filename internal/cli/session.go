@@ -32,6 +32,7 @@ func newSession(a *Run) *cobra.Command {
 		newSessionComplete(a),
 		newSessionKill(a),
 		newSessionResume(a),
+		newSessionLogs(a),
 		newSessionMessage(a),
 		newSessionNote(a),
 		newSessionUpdate(a),

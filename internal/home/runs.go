@@ -3,7 +3,6 @@ package home
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -85,6 +84,11 @@ func (r *RunFiles) Decisions() (*os.File, error) {
 	return files.OpenOrCreate(r.home.root, path.Join(r.dir, decisionsFile), os.O_WRONLY|os.O_APPEND)
 }
 
+// DecisionsPath returns the path of that log.
+func (h *Home) DecisionsPath(session string) string {
+	return filepath.Join(h.dir, sessionsDir, session, decisionsFile)
+}
+
 // Close releases the lock.
 func (r *RunFiles) Close() error { return r.lock.Close() }
 
@@ -100,19 +104,4 @@ func (h *Home) SupervisorLog(session string) (*os.File, error) {
 // SupervisorLogPath returns the path of that log.
 func (h *Home) SupervisorLogPath(session string) string {
 	return filepath.Join(h.dir, sessionsDir, session, supervisorFile)
-}
-
-// SessionDirs returns the ids of the sessions that have a directory in the home.
-func (h *Home) SessionDirs() ([]string, error) {
-	entries, err := h.root.ReadDir(sessionsDir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list the sessions of the home: %w", err)
-	}
-	ids := make([]string, 0, len(entries))
-	for _, entry := range entries {
-		if entry.IsDir() {
-			ids = append(ids, entry.Name())
-		}
-	}
-	return ids, nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"maestro/internal/files"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/sandbox"
@@ -21,7 +22,7 @@ import (
 const maxPayload = 64 << 20
 
 // maxShown bounds what a record shows of a command.
-const maxShown = 4 << 10
+const maxShown = 4<<10 - len("…")
 
 // The permission modes of a session (docs/spec/003-manifest-schema.md, "Session Configuration").
 const (
@@ -186,14 +187,4 @@ func (j *judge) edits(call agent.HookCall) sandbox.Verdict {
 }
 
 // short cuts a text for a record.
-func short(text string) string {
-	text = strings.ToValidUTF8(text, "�")
-	if len(text) <= maxShown {
-		return text
-	}
-	cut := maxShown - len("…")
-	for cut > 0 && text[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return text[:cut] + "…"
-}
+func short(text string) string { return safetext.Shorten(text, maxShown) }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -47,6 +48,8 @@ func (o outcome) ok() bool {
 // reason says in words how the launch ended.
 func (o outcome) reason() string {
 	switch {
+	case o.ok():
+		return ""
 	case o.end != nil && o.end.Reason != "":
 		return o.end.Reason
 	case o.explained != "":
@@ -78,13 +81,21 @@ func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy conf
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
+	errorsName := strings.TrimSuffix(start.Output, filepath.Ext(start.Output)) + ".stderr.log"
 	output, err := appendTo(root, start.Output)
 	if err != nil {
 		return nil, err
 	}
-	problems, err := appendTo(root, start.Output[:len(start.Output)-len(filepath.Ext(start.Output))]+".stderr.log")
+	problems, err := appendTo(root, errorsName)
 	if err != nil {
 		return nil, errors.Join(err, output.Close())
+	}
+	if err := s.save(func(is *Saved) {
+		is.Agent = s.driver.Name()
+		is.Output = filepath.Join(s.dirs.Workspace, start.Output)
+		is.Errors = filepath.Join(s.dirs.Workspace, errorsName)
+	}); err != nil {
+		return nil, errors.Join(err, output.Close(), problems.Close())
 	}
 	reading, writing, err := os.Pipe()
 	if err != nil {

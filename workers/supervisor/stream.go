@@ -7,8 +7,9 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
+	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/workers/agent"
 )
 
@@ -94,18 +95,5 @@ func (s *stream) note(o agent.Observation) {
 func (s *stream) last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return tail(s.said)
-}
-
-// tail cuts a text to its end.
-func tail(text string) string {
-	text = strings.ToValidUTF8(strings.TrimSpace(text), "�")
-	if len(text) <= lastOutput {
-		return text
-	}
-	text = text[len(text)-lastOutput+len("…"):]
-	for len(text) > 0 && !utf8.RuneStart(text[0]) {
-		text = text[1:]
-	}
-	return "…" + text
+	return safetext.Shorten(events.Ending(s.said, lastOutput), lastOutput)
 }

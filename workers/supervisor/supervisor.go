@@ -98,6 +98,10 @@ type Saved struct {
 	Exit *Exit `json:"exit,omitempty"`
 	// Conversation is the agent's own, as soon as it is known.
 	Conversation string `json:"conversation,omitempty"`
+	// Agent is the driver's name, Output and Errors are the files with what the agent printed.
+	Agent  string `json:"agent,omitempty"`
+	Output string `json:"output,omitempty"`
+	Errors string `json:"errors,omitempty"`
 	// Socket is where the agent's programs find the supervisor: they have it in their environment.
 	Socket string `json:"socket,omitempty"`
 	// Reported says that the server knows.

@@ -423,7 +423,7 @@ func (e Exit) Command(session string, run int) *commands.ExitSession {
 		ExitCode:     e.Code,
 		Signal:       e.Signal,
 		Reason:       short(e.Reason),
-		LastOutput:   tail(e.LastOutput),
+		LastOutput:   events.Ending(e.LastOutput, lastOutput),
 		Conversation: e.Conversation,
 	}
 }

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/commands"
+	"maestro/internal/failure"
+	"maestro/internal/files"
+	"maestro/internal/home"
+	"maestro/internal/safetext"
+	"maestro/workers/agent"
+	"maestro/workers/supervisor"
+)
+
+// The logs of a run.
+const (
+	logOutput     = "output"
+	logErrors     = "errors"
+	logSupervisor = "supervisor"
+	logDecisions  = "decisions"
+)
+
+// logLookEvery is the time between two looks at a file that is followed.
+const logLookEvery = 200 * time.Millisecond
+
+// maxLogLine bounds a line that is shown in words.
+const maxLogLine = 8 << 20
+
+// sessionLogs is `maestro session logs`.
+type sessionLogs struct {
+	*Run
+	follow, raw bool
+	of          string
+}
+
+func newSessionLogs(a *Run) *cobra.Command {
+	c := &sessionLogs{Run: a}
+	cmd := &cobra.Command{
+		Use:   "logs <sessionId>",
+		Short: "Show what a session's agent said and did, on the machine where it runs",
+		Args:  Takes,
+		Long: `Show what the agent of a session said and did: its words, and its tool calls.
+With --raw, show what its program printed, as it is.
+
+The other logs are --of errors, what the program wrote about itself; decisions,
+one JSON object for each decision about a tool call; and supervisor, the log of
+the process that runs the agent.
+
+The logs are on the machine where the agent runs: the one with the home of its
+runner. With --follow, the command goes on until the run ends.`,
+		RunE: Running(c.run),
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&c.follow, "follow", "f", false, "go on with what comes, until the run ends")
+	f.BoolVar(&c.raw, "raw", false, "show the output as the agent's program printed it")
+	f.StringVar(&c.of, "of", logOutput, "which log: output, errors, decisions or supervisor")
+	Complete(cmd, "of", logOutput, logErrors, logDecisions, logSupervisor)
+	annotated(cmd, onlyFor, onlyUsers)
+	return Untold(cmd)
+}
+
+func (c *sessionLogs) run(ctx context.Context, args []string) error {
+	if err := commands.ValidID("/sessionId", args[0]); err != nil {
+		return failure.Usage("%s is not the id of a session", Quoted(args[0])).
+			WithNext("see `maestro session list`")
+	}
+	path, err := home.Path(c.Getenv)
+	if err != nil {
+		return err
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = h.Close() }()
+	saved, err := c.saved(ctx, h, args[0])
+	if err != nil {
+		return err
+	}
+	file, words := saved.Output, true
+	switch c.of {
+	case logOutput:
+	case logErrors:
+		file, words = saved.Errors, false
+	case logDecisions:
+		file, words = h.DecisionsPath(args[0]), false
+	case logSupervisor:
+		file, words = h.SupervisorLogPath(args[0]), false
+	default:
+		return failure.Usage("--of is output, errors, decisions or supervisor, not %s", Quoted(c.of))
+	}
+	if file == "" {
+		return &failure.Error{
+			Code:    failure.NotFound,
+			Message: "The agent of session '" + args[0] + "' has printed nothing yet: it was not launched",
+			Next:    "see `maestro session info " + args[0] + "`, and `maestro session logs " + args[0] + " --of supervisor`",
+		}
+	}
+	show := c.copy
+	if words && !c.raw {
+		reader, err := readerOf(path, saved.Agent)
+		if err != nil {
+			return err
+		}
+		show = func(line []byte) { c.tell(reader, line) }
+	}
+	return c.read(ctx, file, show, func() bool { return !h.Supervised(args[0]) })
+}
+
+// saved returns what the supervisor of a session saved on this machine.
+func (c *sessionLogs) saved(ctx context.Context, h *home.Home, session string) (saved supervisor.Saved, err error) {
+	content, err := h.ReadRun(session)
+	if err == nil {
+		err = json.Unmarshal(content, &saved)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return saved, err
+	}
+	missing := &failure.Error{
+		Code:    failure.NotFound,
+		Message: "No agent of session '" + session + "' ran on this machine",
+		Next:    "see `maestro session info " + session + "`: it says which runner has the session, and on which machine",
+	}
+	if server, err := c.Connect(ctx); err == nil {
+		if x, err := server.Session(ctx, session); err == nil && x.Run != nil && x.Run.Host != "" {
+			missing.Why = "its agent runs on " + x.Run.Host
+		}
+	}
+	return saved, missing
+}
+
+// readerOf returns the reader of an agent's output. An agent that is not configured any more printed text.
+func readerOf(dir, name string) (agent.Reader, error) {
+	configured, err := supervisor.LoadAgents(dir)
+	if err != nil {
+		return nil, err
+	}
+	driver, err := configured.Driver(name)
+	if err != nil {
+		return nil, &failure.Error{
+			Err:     err,
+			Code:    failure.NotFound,
+			Message: "The output of agent " + name + " cannot be read: " + err.Error(),
+			Next:    "show it as it is with --raw",
+		}
+	}
+	return driver.Reader(agent.Used{}), nil
+}
+
+// read shows the lines of a file, and with --follow those that come until over.
+func (c *sessionLogs) read(ctx context.Context, name string, show func(line []byte), over func() bool) error {
+	f, err := files.OpenNamed(name)
+	if err != nil {
+		return Unreadable(name, err)
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewReader(f)
+	var line []byte
+	for last := false; ; {
+		part, err := lines.ReadSlice('\n')
+		if line = append(line, part...); len(line) > maxLogLine {
+			line = line[:maxLogLine]
+		}
+		switch {
+		case err == nil:
+			show(line)
+			line = line[:0]
+			continue
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case !errors.Is(err, io.EOF):
+			return Unreadable(name, err)
+		case !c.follow || last:
+			if len(line) > 0 {
+				show(line)
+			}
+			return nil
+		}
+		last = over() // what was written before is read once more
+		select {
+		case <-time.After(logLookEvery):
+		case <-ctx.Done():
+			return Interrupted()
+		}
+	}
+}
+
+// copy shows a line as it is, without what would control a terminal.
+func (c *sessionLogs) copy(line []byte) {
+	if c.terminal() {
+		c.Print("%s\n", safetext.Harmless(strings.TrimRight(string(line), "\n")))
+		return
+	}
+	c.Printer.raw(line)
+}
+
+// tell shows in words what a line of the output says.
+func (c *sessionLogs) tell(reader agent.Reader, line []byte) {
+	for _, o := range reader.Read(bytes.TrimRight(line, "\r\n")) {
+		if text := observationText(o); text != "" {
+			c.Print("%s\n", text)
+		}
+	}
+}
+
+// observationText says in words what an agent did, "" for what need not be shown.
+func observationText(o agent.Observation) string {
+	switch o := o.(type) {
+	case agent.Said:
+		return strings.TrimSpace(o.Text)
+	case agent.Called:
+		what := o.Command
+		if what == "" {
+			what = o.Summary
+		}
+		return "> " + o.Tool + Prefixed(": ", safetext.OneLine(what))
+	case agent.Returned:
+		if o.Failed {
+			return "  failed" + Prefixed(": ", safetext.OneLine(o.Text))
+		}
+	case agent.Retrying:
+		return fmt.Sprintf("  the model's API fails (%s); attempt %d follows", safetext.OneLine(o.Reason), o.Attempt)
+	case agent.Ended:
+		if !o.OK {
+			return "ended: " + safetext.OneLine(o.Reason)
+		}
+	case agent.Began, agent.Used:
+	}
+	return ""
+}
