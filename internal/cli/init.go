@@ -28,7 +28,7 @@ func newOrchestrator(a *Run) *cobra.Command {
 // initOptions are the flags of init.
 type initOptions struct {
 	file, part, session, key string
-	force                    bool
+	force, launch, printed   bool
 }
 
 func newInit(a *Run, role events.Role) *cobra.Command {
@@ -41,11 +41,18 @@ func newInit(a *Run, role events.Role) *cobra.Command {
 and print the agent's prompts: the system prompt, then the task prompt. With
 --json, both are members of the answer.
 
+In a terminal, the command launches the agent with these prompts instead, in
+the current directory unless the session has one of its own, if no runner has
+the session. It ends when the agent does. With --print, it only prints.
+
 A user can create a session from a manifest written by hand. The command checks
 and stores the manifest, which is then like any other, and prints the session's
 environment.`,
-		RunE: Running(func(ctx context.Context, _ []string) error { return initSession(ctx, a, role, o) }),
 	}
+	cmd.RunE = Running(func(ctx context.Context, _ []string) error {
+		o.printed = cmd.Flags().Changed("print")
+		return initSession(ctx, a, role, o)
+	})
 	f := cmd.Flags()
 	f.StringVar(
 		&o.file,
@@ -57,6 +64,7 @@ environment.`,
 	f.StringVar(&o.session, "session", "", "for a user: the id of the session that is created; a new one if absent")
 	ValueName(cmd, "manifest", "<file>")
 	ValueName(cmd, "session", "<sessionId>")
+	f.BoolVar(&o.launch, "launch", false, "launch the agent, also if this is not a terminal")
 	f.BoolVar(&o.force, "force", false,
 		"for a user: create it even if dependencies of its tasks are not completed")
 	a.keyFlag(cmd, &o.key)
@@ -81,6 +89,15 @@ func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) e
 	m, err := ownManifest(ctx, a, o.file, id)
 	if err != nil {
 		return err
+	}
+	if o.mayLaunch(a) {
+		x, err := Ask(ctx, a, (*client.Client).Session, id)
+		if err != nil {
+			return err
+		}
+		if !hasRun(x) {
+			return launchHere(ctx, a, x, m)
+		}
 	}
 	answer, err := a.send(
 		ctx,

@@ -2,9 +2,13 @@ package supervisor
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
+
+	"maestro/service/wire"
 )
 
 // Protocol is the version of what a runner, its supervisors and the server say to each other.
@@ -48,6 +52,18 @@ type Limits struct {
 	Silent time.Duration `json:"silent"`
 	// Room is how many bytes must be free on the disks.
 	Room uint64 `json:"room"`
+}
+
+// Workspaces returns the directory of the workspaces of all sessions (docs/contract.md, "Decisions").
+func Workspaces(getenv func(string) string) (string, error) {
+	if dir := getenv(wire.EnvWorkspace); dir != "" {
+		return filepath.Abs(dir)
+	}
+	user := getenv("HOME")
+	if user == "" {
+		return "", errors.New("there is no home directory for the agents' workspaces")
+	}
+	return filepath.Join(user, "orchestrator", "workspace"), nil
 }
 
 // The defaults of Limits.

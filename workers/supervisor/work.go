@@ -388,6 +388,7 @@ func (s *supervisor) unprepared(ctx context.Context, err error) Exit {
 
 // finish tells the server how the run ended.
 func (s *supervisor) finish(ctx context.Context, exit Exit) error {
+	s.overOnce.Do(func() {}) // the run is over, whatever becomes of the session
 	if err := s.save(func(is *Saved) { is.Exit = &exit }); err != nil {
 		s.logger.Error("the end of the run is not saved in the home", "why", err)
 	}

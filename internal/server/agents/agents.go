@@ -87,23 +87,6 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// workspaceRoot returns the directory of the workspaces (docs/contract.md, "Decisions").
-func (o *Options) workspaceRoot(getenv func(string) string) (string, error) {
-	dir := o.workspaces
-	if dir == "" {
-		dir = getenv(wire.EnvWorkspace)
-	}
-	if dir == "" {
-		user := getenv("HOME")
-		if user == "" {
-			return "", failure.Usage("There is no home directory for workspaces").
-				WithNext("name a directory with --workspaces, or use --no-runner")
-		}
-		dir = filepath.Join(user, "orchestrator", "workspace")
-	}
-	return filepath.Abs(dir)
-}
-
 // layers returns the layers of confinement that every agent gets.
 func (o *Options) layers(ctx context.Context, program string, logger *slog.Logger) (layers []string, err error) {
 	if o.confine != confineOff {
@@ -140,8 +123,14 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 	if o.none {
 		return func() {}, nil
 	}
-	workspaces, err := o.workspaceRoot(s.Getenv)
-	if err != nil {
+	workspaces := o.workspaces
+	if workspaces == "" {
+		if workspaces, err = supervisor.Workspaces(s.Getenv); err != nil {
+			return nil, failure.Usage("%s", err).
+				WithNext("name a directory with --workspaces, or use --no-runner")
+		}
+	}
+	if workspaces, err = filepath.Abs(workspaces); err != nil {
 		return nil, err
 	}
 	program, err := os.Executable()

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+	"maestro/service/wire"
+	"maestro/workers/agent"
+	"maestro/workers/confine"
+	"maestro/workers/manifest"
+	"maestro/workers/supervisor"
+)
+
+// mayLaunch reports whether init launches the agent of a session, and does not only print its prompts: somebody runs it
+// by hand in a terminal.
+func (o *initOptions) mayLaunch(a *Run) bool {
+	return o.launch || !o.printed && !a.JSON && !a.dryRun && a.terminal()
+}
+
+// hasRun reports whether a runner has the session.
+func hasRun(x wire.Session) bool { return x.Run != nil && x.Run.ExitedAt == nil && !x.Run.Resumed }
+
+// launchHere claims the session of this process for the runner in a terminal, and runs its agent until it ends.
+func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifest) error {
+	server, err := a.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	speaks, err := server.RunnerCredential(ctx, x.ID)
+	if err != nil {
+		return err
+	}
+	path, err := home.Path(a.Getenv)
+	if err != nil {
+		return err
+	}
+	h, err := home.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = h.Close() }()
+	c, err := terminalConfig(ctx, a, server, h, x, speaks)
+	if err != nil {
+		return err
+	}
+	roots, err := a.withRoots()
+	if err != nil {
+		return err
+	}
+	asRunner := client.New(server.Base(), speaks.Token, client.WithVersion(Version()), client.WithTimeout(patience),
+		client.WithIdentification(), client.WithPinned(a.homeCertificate), roots)
+	defer asRunner.Close()
+	name := m.Session.Agent
+	if name == "" {
+		name = agent.Claude
+	}
+	if _, err := asRunner.Do(ctx, "session:claim", &commands.ClaimSession{
+		SessionID: x.ID,
+		Run:       c.Run,
+		Host:      hostname(),
+		Agent:     name,
+		Layers:    c.Layers,
+	}, client.Options{}); err != nil {
+		return err
+	}
+	a.answered, a.waiting = true, nil // from now on stdout shows the agent, which gets the mail
+	screen := &agentScreen{run: a}
+	logger := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if err := supervisor.Run(ctx, c, supervisor.Drivers(h.Dir()), screen, logger); err != nil {
+		return err
+	}
+	return outcomeHere(context.WithoutCancel(ctx), server, x.ID)
+}
+
+// terminalConfig describes the run of a session in this terminal.
+func terminalConfig(
+	ctx context.Context, a *Run, server *client.Client, h *home.Home, x wire.Session, speaks wire.RunnerCredential,
+) (supervisor.Config, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return supervisor.Config{}, err
+	}
+	workspaces, err := supervisor.Workspaces(a.Getenv)
+	if err != nil {
+		return supervisor.Config{}, failure.Usage("%s", err).WithNext("name a directory with MAESTRO_WORKSPACE")
+	}
+	c := supervisor.Config{
+		Protocol:     supervisor.Protocol,
+		SessionID:    x.ID,
+		ProjectID:    x.ProjectID,
+		Runner:       wire.TerminalRunner,
+		Run:          1,
+		Home:         h.Dir(),
+		Server:       server.Base(),
+		SessionToken: a.Getenv(wire.EnvToken),
+		RunnerToken:  speaks.Token,
+		Program:      program,
+		Version:      Version(),
+		Workspaces:   workspaces,
+		Limits: supervisor.Limits{
+			Silent: supervisor.DefaultSilent,
+			Room:   supervisor.DefaultRoom,
+		},
+	}
+	if x.Run != nil {
+		c.Run, c.Resumes, c.Conversation = x.Run.Number+1, true, x.Run.Conversation
+	}
+	for _, layer := range (confine.Policy{}).Layers(
+		confine.Available(ctx, []string{program, wire.ProgramConfined, x.ID})) {
+		c.Layers = append(c.Layers, string(layer))
+	}
+	if len(c.Layers) == 0 {
+		a.Say("maestro: warning: the agent is not confined: it can do whatever you can\n")
+	}
+	if c.Directory, err = filepath.Abs("."); err != nil {
+		return c, err
+	}
+	return c, nil
+}
+
+// outcomeHere returns an error unless the session completed or waits for an answer.
+func outcomeHere(ctx context.Context, server *client.Client, id string) error {
+	x, err := server.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if x.EndedAt == nil || x.Run != nil && x.Run.Status == "completed" {
+		return nil
+	}
+	f := &failure.Error{
+		Message: fmt.Sprintf("Session '%s' has ended: its status is %s", id, x.Status),
+		Why:     x.EndReason,
+		Next:    "the user can let it continue with `maestro session resume " + id + "`",
+	}
+	if x.Run != nil && x.Run.ExitCode != nil && *x.Run.ExitCode > 0 {
+		f.Err = &commandExit{*x.Run.ExitCode}
+	}
+	return f
+}
+
+// hostname returns the name of this machine, "" if it has none.
+func hostname() string {
+	name, _ := os.Hostname()
+	return name
+}
+
+// agentScreen shows the course of a run on a terminal.
+type agentScreen struct {
+	run *Run
+	mu  sync.Mutex
+}
+
+// Saw implements supervisor.Console.
+func (s *agentScreen) Saw(o agent.Observation) {
+	if text := observationText(o); text != "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.run.Print("%s\n", text)
+	}
+}
+
+// Tell implements supervisor.Console.
+func (s *agentScreen) Tell(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run.Say("maestro: "+format+"\n", args...)
+}
