@@ -22,7 +22,9 @@ const (
 )
 
 // notResources are reads with a secret in their answer, and those that do not end or are not a text.
-var notResources = []string{"session-credential", "runner-credential", "webhook-secret", "live", "backup", "audit-export"}
+var notResources = []string{
+	"session-credential", "runner-credential", "webhook-secret", "live", "backup", "audit-export",
+}
 
 // argSession is the parameter of reads about a session.
 const argSession = "sessionId"
