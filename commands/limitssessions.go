@@ -27,8 +27,8 @@ var LimitOutput = Limit{
 	Value: 4 << 10,
 	Unit:  "bytes",
 	Code:  CodeInvalid,
-	Bounds: "what a runner says of an agent: its last output, a command that was blocked and why, what is wrong before " +
-		"a launch and how to repair it, what it does when it is stuck",
+	Bounds: "what a runner says of an agent: its last output, a command that was blocked and why, what is wrong " +
+		"before a launch and how to repair it, what it does when it is stuck",
 }
 
 // Limits of the messages that wait for a session that runs no command. Senders do not use up each other's share, nor

@@ -4171,8 +4171,8 @@ func TestFifthRules(t *testing.T) {
 }
 
 // A session is given only commands that exist. Before version 3 of the rules, it was also given planned commands, and
-// none of the rows that version 3 added; versions 4, 5 and 6 give out one each that was planned before: an older log keeps
-// its permissions.
+// none of the rows that version 3 added; versions 4, 5 and 6 give out one each that was planned before: an older log
+// keeps its permissions.
 func TestListsAreOfTheirRules(t *testing.T) {
 	w := newWorld(t)
 	later := []string{"input:wait", "manifest:show", "manifest:schema", "template:list", "template:get"}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"maestro/commands"
-	"maestro/events"
 	"maestro/projections"
 )
 
@@ -72,12 +71,6 @@ type Leases struct {
 	since, looked time.Duration
 	// deadlines are when sessions time out, on the clock that continues during sleep.
 	deadlines map[string]deadline
-}
-
-// deadline is when a session times out, by the time of its event and on the clock of this process.
-type deadline struct {
-	at   int64
-	over time.Duration
 }
 
 // hearing is when a session was last heard, and whether it ever sent a heartbeat.
@@ -443,35 +436,6 @@ func abandonedItems(s *projections.State) []due {
 		found = append(
 			found, due{command: &commands.ReturnItem{ProjectRef: in, Queue: item.Queue, TaskID: item.TaskID}, key: key},
 		)
-	}
-	return found
-}
-
-// overdue returns the sessions that have timed out, both by the times of events and by the time that has passed since
-// this process first saw them. Setting the wall clock forward therefore takes no time from a session.
-func (l *Leases) overdue(s *projections.State) []due {
-	var found []due
-	now := max(events.Instant(l.config.Handler.config.Now()).UnixMilli(), s.At().UnixMilli())
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	passed := l.config.Boot()
-	for x := range s.Deadlines() {
-		limit := l.deadlines[x.ID]
-		if limit.at != x.Deadline { // it is new, or the session was resumed
-			limit = deadline{x.Deadline, passed + time.Duration(max(x.Deadline-now, 0))*time.Millisecond}
-			l.deadlines[x.ID] = limit
-		}
-		if passed >= limit.over && now >= x.Deadline {
-			found = append(found, due{
-				command: &commands.TimeOutSession{SessionID: x.ID},
-				key:     fmt.Sprintf("timed out/%s/%d", x.ID, x.Deadline),
-			})
-		}
-	}
-	for id := range l.deadlines {
-		if x := s.Session(id); x == nil || x.Ended() {
-			delete(l.deadlines, id)
-		}
 	}
 	return found
 }

@@ -78,7 +78,13 @@ func TestClaimDecisions(t *testing.T) {
 			"NOT_ALLOWED", "not assigned to runner 'runner'",
 		},
 		{"claim for another", []step{spawnA}, claim("runner", `,"runner":"other"`), "NOT_ALLOWED", "/runner"},
-		{"claim with an invalid name", []step{spawnA}, claim("runner", `,"runner":"a b"`), "VALIDATION_ERROR", "/runner"},
+		{
+			"claim with an invalid name",
+			[]step{spawnA},
+			claim("runner", `,"runner":"a b"`),
+			"VALIDATION_ERROR",
+			"/runner",
+		},
 		{"claim on two lines", []step{spawnA}, claim("runner", `,"host":"a\nb"`), "VALIDATION_ERROR", "/host"},
 		{"claim none", nil, step{"runner", "session:claim", `{"sessionId":"none"}`}, "NOT_FOUND", "none"},
 		{"claim what was killed", []step{spawnA, kill("a")}, claimA, "NOT_ALLOWED", "has ended"},
@@ -125,7 +131,8 @@ func TestExitDecisions(t *testing.T) {
 		{
 			"everything that is known",
 			[]step{spawnA, claimA},
-			exit(`,"exitCode":3,"signal":"terminated","reason":"its time was over","lastOutput":"a\nb","conversation":"c"`),
+			exit(`,"exitCode":3,"signal":"terminated","reason":"its time was over","lastOutput":"a\nb",` +
+				`"conversation":"c"`),
 			"session.exited",
 			`"exitCode":3,"signal":"terminated","status":"failed","reason":"its time was over","lastOutput":"a\nb",` +
 				`"conversation":"c"`,
@@ -331,7 +338,13 @@ func TestRunEventDecisions(t *testing.T) {
 			stuck, "session.stuck",
 			`{"sessionId":"{a}","run":1,"kind":"loop","detail":"ls","since":1}`,
 		},
-		{"stuck since now", []step{spawnA, claimA}, says("session:stuck", `"kind":"silent"`), "session.stuck", `"since":1`},
+		{
+			"stuck since now",
+			[]step{spawnA, claimA},
+			says("session:stuck", `"kind":"silent"`),
+			"session.stuck",
+			`"since":1`,
+		},
 		{"stuck again", []step{spawnA, claimA, stuck}, stuck, "already so", ""},
 		{
 			"stuck in another way",
@@ -431,7 +444,8 @@ func TestResumeDecisions(t *testing.T) {
 			[]step{
 				{"runner:terminal", "session:claim", `{"sessionId":"{k}"}`}, kill("k"),
 			},
-			step{"admin", "session:resume", `{"sessionId":"{k}"}`}, "session.resumed", `"run":2`,
+			step{"admin", "session:resume", `{"sessionId":"{k}"}`},
+			"session.resumed", `"run":2`,
 		},
 		{"none", nil, step{"admin", "session:resume", `{"sessionId":"none"}`}, "NOT_FOUND", "none"},
 		{
@@ -457,10 +471,11 @@ func TestResumedSessionWorks(t *testing.T) {
 	}
 	for name, by := range map[string]commands.Actor{"session": former, "supervisor": supervisor} {
 		w.h.View(func(s *projections.State) {
-			if err := commands.Permit(s, commands.CurrentRules(), by, "whoami", ""); code(err) != commands.CodeNotAllowed {
+			rules := commands.CurrentRules()
+			if err := commands.Permit(s, rules, by, "whoami", ""); code(err) != commands.CodeNotAllowed {
 				t.Errorf("the former %s may still act: %v", name, err)
 			}
-			if err := commands.Permit(s, commands.CurrentRules(), by.Current(s), "whoami", ""); err != nil {
+			if err := commands.Permit(s, rules, by.Current(s), "whoami", ""); err != nil {
 				t.Errorf("the present %s may not act: %v", name, err)
 			}
 		})

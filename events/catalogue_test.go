@@ -15,7 +15,8 @@ import (
 
 func TestCatalogue(t *testing.T) {
 	name := regexp.MustCompile(
-		`^maestro\.(project|task|session|queue|input|token|template|text|webhook|sandbox|preflight)\.[a-z]+(_[a-z]+)*\.v[1-9][0-9]*$`)
+		`^maestro\.(project|task|session|queue|input|token|template|text|webhook|sandbox|preflight)` +
+			`\.[a-z]+(_[a-z]+)*\.v[1-9][0-9]*$`)
 	seen := map[string]bool{}
 	for _, entry := range Catalogue() {
 		data := entry.New()

@@ -10,9 +10,9 @@ import (
 // Each type of event has a verb of its own for what happened and for what is to be done.
 func TestDescriptionsHaveVerbs(t *testing.T) {
 	verbs := map[string]bool{}
-	for word := range strings.FieldsSeq(`answer block change claim complete count create delete end fail give hear link lose
-		mark move note park
-		push quarantine queue receive record register remove report reset resume revoke send skip spawn start unlink update`) {
+	for word := range strings.FieldsSeq(`answer block change claim complete count create delete end fail give hear
+		link lose mark move note park push quarantine queue receive record register remove report reset resume revoke
+		send skip spawn start unlink update`) {
 		verbs[word] = true
 	}
 	met := map[string]bool{}

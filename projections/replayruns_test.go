@@ -63,6 +63,11 @@ func goldenRuns() []given {
 			Agent:     "claude",
 			Resumes:   true,
 		}),
-		runner(&events.SessionExited{SessionID: "x", Run: 2, ExitCode: new(int), Status: events.SessionEndFailed}),
+		runner(&events.SessionExited{
+			SessionID: "x",
+			Run:       2,
+			ExitCode:  new(int),
+			Status:    events.SessionEndFailed,
+		}),
 	}
 }

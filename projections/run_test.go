@@ -33,7 +33,12 @@ func resumed(session string, run int) given {
 }
 
 func used(model string, turns int64) given {
-	return by("/runners/local", &events.SessionUsed{SessionID: "w", Run: 1, Model: model, Turns: turns})
+	return by("/runners/local", &events.SessionUsed{
+		SessionID: "w",
+		Run:       1,
+		Model:     model,
+		Turns:     turns,
+	})
 }
 
 // What a session shows of its runs.
@@ -57,7 +62,12 @@ func TestRunView(t *testing.T) {
 		Since:     5,
 	})
 	isStuck := `{"kind":"loop","detail":"ls","since":5}`
-	blocked := by("/runners/local", &events.SandboxBlocked{SessionID: "w", Run: 1, Command: "rm", Reason: "no"})
+	blocked := by("/runners/local", &events.SandboxBlocked{
+		SessionID: "w",
+		Run:       1,
+		Command:   "rm",
+		Reason:    "no",
+	})
 	for _, c := range []struct {
 		name  string
 		story []given
@@ -90,8 +100,8 @@ func TestRunView(t *testing.T) {
 		}},
 		{
 			"it had said that it is done",
-			running(report(worker, "w", events.ReportProgress, "on it"), by(worker, &events.SessionCompleted{SessionID: "w"}),
-				exited("w", 1, 0, events.SessionSaidDone)),
+			running(report(worker, "w", events.ReportProgress, "on it"),
+				by(worker, &events.SessionCompleted{SessionID: "w"}), exited("w", 1, 0, events.SessionSaidDone)),
 			want{
 				"status": `"completed"`, "completedAt": ms(6), "endedAt": ms(7), "endReason": "",
 				"run.status": `"completed"`,
@@ -100,7 +110,10 @@ func TestRunView(t *testing.T) {
 		{
 			"it had said that it is done, and crashed",
 			running(by(worker, &events.SessionCompleted{SessionID: "w"}), exited("w", 1, 1, events.SessionSaidDone)),
-			want{"status": `"completed"`, "endReason": `"its agent ended with exit code 1 after it reported completion"`},
+			want{
+				"status":    `"completed"`,
+				"endReason": `"its agent ended with exit code 1 after it reported completion"`,
+			},
 		},
 		{"it waits for an answer", running(asks("w", "i1", "which?"), exited("w", 1, 0, "")), want{
 			"status": `"running"`, "endedAt": "", "exitedAt": ms(6), "exitCode": "0", "run.waits": "true",

@@ -437,8 +437,11 @@ func likelyOfRuns(r *rand.Rand, s *State, x *Session, add func(project, source s
 	run := x.LastRun()
 	if !x.Ended() && !x.Claimed() {
 		add(x.ProjectID, runner, &events.SessionClaimed{
-			SessionID: x.ID, Runner: "r", Run: x.NextRun(), Host: "box",
-			Resumes: run != nil,
+			SessionID: x.ID,
+			Runner:    "r",
+			Run:       x.NextRun(),
+			Host:      "box",
+			Resumes:   run != nil,
 		})
 	}
 	if run == nil {
@@ -446,8 +449,10 @@ func likelyOfRuns(r *rand.Rand, s *State, x *Session, add func(project, source s
 	}
 	if !run.IsResumed() && (x.Ended() || x.Lost() || run.Exited()) {
 		add(x.ProjectID, admin, &events.SessionResumed{
-			SessionID: x.ID, Run: x.NextRun(), Generation: x.Generation + 1,
-			Deadline: x.Deadline,
+			SessionID:  x.ID,
+			Run:        x.NextRun(),
+			Generation: x.Generation + 1,
+			Deadline:   x.Deadline,
 		})
 	}
 	if run.Exited() || run.IsResumed() {
@@ -455,22 +460,38 @@ func likelyOfRuns(r *rand.Rand, s *State, x *Session, add func(project, source s
 	}
 	status := []events.SessionStatus{"", events.SessionSaidDone, events.SessionEndFailed}[r.IntN(3)]
 	add(x.ProjectID, runner, &events.SessionExited{
-		SessionID: x.ID, Run: run.Number, ExitCode: new(int), Status: status,
-		LastOutput: "bye", Conversation: "c",
+		SessionID:    x.ID,
+		Run:          run.Number,
+		ExitCode:     new(int),
+		Status:       status,
+		LastOutput:   "bye",
+		Conversation: "c",
 	})
 	add(x.ProjectID, runner, &events.SessionUsed{
-		SessionID: x.ID, Run: run.Number, Model: fmt.Sprint("m", r.IntN(20)),
+		SessionID:   x.ID,
+		Run:         run.Number,
+		Model:       fmt.Sprint("m", r.IntN(20)),
 		InputTokens: 7,
 	})
 	add(x.ProjectID, runner, &events.SandboxBlocked{
-		SessionID: x.ID, Run: run.Number, Command: "rm -rf /",
-		Reason: "it deletes",
+		SessionID: x.ID,
+		Run:       run.Number,
+		Command:   "rm -rf /",
+		Reason:    "it deletes",
 	})
-	add(x.ProjectID, runner, &events.SessionStuck{SessionID: x.ID, Run: run.Number, Kind: events.StuckLoop, Since: 1})
+	add(x.ProjectID, runner, &events.SessionStuck{
+		SessionID: x.ID,
+		Run:       run.Number,
+		Kind:      events.StuckLoop,
+		Since:     1,
+	})
 	if id := poolInputs[r.IntN(len(poolInputs))]; s.Input(id) == nil {
 		add(x.ProjectID, runner, &events.PreflightFailed{
-			SessionID: x.ID, Run: run.Number, Check: "login",
-			Message: "not logged in", InputID: id,
+			SessionID: x.ID,
+			Run:       run.Number,
+			Check:     "login",
+			Message:   "not logged in",
+			InputID:   id,
 		})
 	}
 }

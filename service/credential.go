@@ -32,8 +32,8 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 // rowOfSecret is the row by which others than a session itself get its secret.
 const rowOfSecret = "session:spawn"
 
-// withSecret returns a session whose secret the caller may have. For anybody but a runner, which may have to say how the
-// agent ended, the session must not have ended.
+// withSecret returns a session whose secret the caller may have. For anybody but a runner, which may have to say how
+// the agent ended, the session must not have ended.
 func (v View) withSecret(id string) (*projections.Session, error) {
 	by := v.Caller.By
 	itself := by.Kind == commands.ActorSession && by.Name == id

@@ -15,17 +15,13 @@ import (
 const speaksFor = "~"
 
 // RunnerToken returns the credential of a runner: for all sessions that are assigned to it, or of a supervisor, for one
-// session and a generation of its secret. Like a session's secret it is derived, never stored.
+// session and a generation of its secret. Without a session, the generation is [FirstGeneration]. Like a session's
+// secret it is derived, never stored.
 func RunnerToken(serverKey []byte, runner, session string, generation int) string {
 	if session != "" {
 		runner += speaksFor + session
 	}
 	return newSigner(serverKey).token(wire.RunnerTokenPrefix, runner, strconv.Itoa(generation))
-}
-
-// RunnerToken returns the credential of a runner for all sessions that are assigned to it.
-func (s *Service) RunnerToken(runner string) string {
-	return RunnerToken(s.Keys.ServerKey, runner, "", FirstGeneration)
 }
 
 // runner determines the caller that the credential of a runner identifies.

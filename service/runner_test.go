@@ -35,6 +35,11 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
+// runnerToken returns the credential of a runner for all its sessions.
+func (f *fleet) runnerToken(runner string) string {
+	return RunnerToken(f.Keys.ServerKey, runner, "", FirstGeneration)
+}
+
 // supervisor returns the credential of a session's supervisor, for a caller that names a runner.
 func (f *fleet) supervisor(by *Caller, session, runner string) (given wire.RunnerCredential, err error) {
 	err = f.Look(f.Context(), by, func(v View) error {
@@ -53,7 +58,7 @@ func (f *fleet) claim(by *Caller, session string) {
 // resumed.
 func TestRunnerCredentials(t *testing.T) {
 	f := newFleet(t)
-	local := f.caller(f.RunnerToken("local"))
+	local := f.caller(f.runnerToken("local"))
 	f.claim(local, f.session)
 	given, err := f.supervisor(local, f.session, "")
 	if err != nil || given.Runner != "local" || given.SessionID != f.session {
@@ -76,7 +81,7 @@ func TestRunnerCredentials(t *testing.T) {
 		given.Token + "x",
 		strings.Replace(given.Token, "local", "terminal", 1),
 		strings.Replace(given.Token, f.session, f.other, 1),
-		strings.Replace(f.RunnerToken("local"), "local", "local~"+f.session, 1),
+		strings.Replace(f.runnerToken("local"), "local", "local~"+f.session, 1),
 		strings.Replace(given.Token, wire.RunnerTokenPrefix, wire.UserTokenPrefix, 1),
 	} {
 		if c, err := f.Authenticate(token); err == nil {
@@ -108,7 +113,7 @@ func TestRunnerCredentials(t *testing.T) {
 // own runner.
 func TestWhoSpeaksForASession(t *testing.T) {
 	f := newFleet(t)
-	itself, other := f.caller(f.secret), f.caller(f.RunnerToken("other"))
+	itself, other := f.caller(f.secret), f.caller(f.runnerToken("other"))
 	for _, c := range []struct {
 		name, runner string
 		by           *Caller
@@ -119,8 +124,8 @@ func TestWhoSpeaksForASession(t *testing.T) {
 		{"the user, for another runner", "local", f.admin(), false},
 		{"the orchestrator", "", f.lead, true},
 		{"the session itself", "", itself, true},
-		{"its runner", "local", f.caller(f.RunnerToken("local")), true},
-		{"its runner, for a terminal", "terminal", f.caller(f.RunnerToken("local")), false},
+		{"its runner", "local", f.caller(f.runnerToken("local")), true},
+		{"its runner, for a terminal", "terminal", f.caller(f.runnerToken("local")), false},
 		{"another runner", "", other, false},
 		{"an auditor", "", f.token(`{"name":"eye","kind":"auditor"}`), false},
 	} {
@@ -140,7 +145,7 @@ func TestWhoSpeaksForASession(t *testing.T) {
 // A runner reads the sessions that are assigned to it: the session, its mail and its secret; and nothing else.
 func TestWhatRunnersRead(t *testing.T) {
 	f := newFleet(t)
-	local := f.caller(f.RunnerToken("local"))
+	local := f.caller(f.runnerToken("local"))
 	given, err := f.supervisor(local, f.session, "")
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,8 @@ func showRun(a *Run, x wire.Session) {
 		a.Field("Run", fmt.Sprintf("%d, by runner %s%s, since %s", run.Number, run.Runner, on, a.When(run.ClaimedAt)))
 		a.Field("Confined by", strings.Join(run.Layers, ", "))
 		if run.ExitedAt != nil {
-			a.Field("Exited", a.When(*run.ExitedAt)+events.HowExited(run.ExitCode, run.Signal)+Prefixed(": ", run.Reason))
+			how := events.HowExited(run.ExitCode, run.Signal) + Prefixed(": ", run.Reason)
+			a.Field("Exited", a.When(*run.ExitedAt)+how)
 		}
 		switch {
 		case run.Waits:

@@ -31,7 +31,8 @@ func (c *trial) permitted(what fact) {
 			c.fault(rulePermitted, "a runner may not write %s", c.event.Type)
 		}
 	}
-	if slices.ContainsFunc(what.commands(), func(id string) bool { return !c.sixthOn() && slices.Contains(sinceSixth, id) }) {
+	later := func(id string) bool { return slices.Contains(sinceSixth, id) }
+	if !c.sixthOn() && slices.ContainsFunc(what.commands(), later) {
 		c.fault(rulePermitted, "version %s of the rules has no %s", c.event.Rules, strings.Join(what.commands(), ", "))
 	}
 	c.projectLives(what)

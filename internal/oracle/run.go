@@ -140,7 +140,12 @@ func (f *sessionClaimed) fold(c *trial) {
 	if s == nil {
 		return
 	}
-	begun := &run{number: f.Run, runner: f.Runner, host: f.Host, claim: c.event.ID}
+	begun := &run{
+		number: f.Run,
+		runner: f.Runner,
+		host:   f.Host,
+		claim:  c.event.ID,
+	}
 	if s.run != nil {
 		begun.conversation = s.run.conversation
 	}
@@ -174,8 +179,8 @@ func (f *sessionExited) judge(c *trial) {
 	}
 }
 
-// ends returns how the exit ends the session: completed if it had said so, otherwise failed, except that a session which
-// waits for an answer goes on after an agent that ended as it should; "" if it does not end it.
+// ends returns how the exit ends the session: completed if it had said so, otherwise failed, except that a session
+// which waits for an answer goes on after an agent that ended as it should; "" if it does not end it.
 func (f *sessionExited) ends(c *trial, s *session) string {
 	switch {
 	case s.ended != "":

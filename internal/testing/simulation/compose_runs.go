@@ -22,7 +22,8 @@ func (c composer) drawRunWish() wish {
 		return c.wish(pick(c, []caller{admin, admin, {kind: "session", name: x.SpawnedBy, project: x.Project}}),
 			"session:resume")
 	case x.AwaitsRunner || x.Run.Number == 0:
-		return c.wish(c.runner(x), pick(c, []string{"session:claim", "session:claim", "session:claim", "session:resume"}))
+		claims := []string{"session:claim", "session:claim", "session:claim", "session:resume"}
+		return c.wish(c.runner(x), pick(c, claims))
 	}
 	switch n := c.IntN(100); {
 	case n < 20:

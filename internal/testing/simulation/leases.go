@@ -108,8 +108,9 @@ func (w *world) judgeCrossed() *Failure {
 	return nil
 }
 
-// judgeLoss compares the loss of a session with what its server has heard. quiet says that the session may be silent for
-// longer although it has sent heartbeats: it waits for a runner, or it was resumed, and its server has forgotten them.
+// judgeLoss compares the loss of a session with what its server has heard. quiet says that the session may be silent
+// for longer although it has sent heartbeats: it waits for a runner, or it was resumed, and its server has forgotten
+// them.
 func (w *world) judgeLoss(session string, lease time.Duration, quiet bool) *Failure {
 	var longest time.Duration
 	for _, l := range w.lives {

@@ -925,8 +925,8 @@ var plants = []plant{
 		"x.Signal == \"\" && false:",
 	}}},
 	{"the supervisor of a former run still acts", []edit{{
-		permit, "	case by.Generation != 0 && by.Generation != x.Generation:\n		return notAllowed(row.ID, \"the session was",
-		"	case false:\n		return notAllowed(row.ID, \"the session was",
+		permit, "	case by.Generation != 0 && by.Generation != x.Generation:\n",
+		"	case false:\n",
 	}}},
 	{"a resumed session keeps its secret", []edit{{
 		"commands/resume.go", "session.Generation + 1,",
@@ -935,10 +935,6 @@ var plants = []plant{
 	{"a session is resumed while it runs", []edit{{
 		"commands/resume.go", "session.Claimed() && !session.Lost()",
 		"false",
-	}}},
-	{"the questions of a resumed session stay void", []edit{{
-		"projections/living.go", "	void := s.voids.get(x.ID)\n",
-		"	void := line{}\n",
 	}}},
 	{"a session that waits for an answer is lost", []edit{{
 		deadlines, " && !x.Waits() && ",

@@ -42,7 +42,7 @@ var heavy = map[string][2]int{
 	"unicode":                                                   {15_000, 100},
 	// docs/decisions/0110-a-sandbox-that-evaluates.md
 	"mvdan.cc/sh/v3/fileutil": {16_000, 110},
-	"maestro/events":          {10_000, 110},
+	"maestro/events":          {10_000, 130},
 	"maestro/commands":        {23_000, 100},
 	"maestro/internal/cli":    {28_000, 170},
 	"maestro/internal/oracle": {21_000, 100},
