@@ -235,7 +235,8 @@ func TestLimitsAndModel(t *testing.T) {
 		r.steps(step, step, step, step, step, step)
 		o := r.run(agent.Used{})
 		thinks := map[string]string{
-			agent.Claude: `"thinking":{"type":"disabled"`, agent.Codex: `"effort":"low"`, agent.Gemini: `"thinkingBudget":0`,
+			agent.Claude: `"thinking":{"type":"disabled"`, agent.Codex: `"effort":"low"`,
+			agent.Gemini: `"thinkingBudget":0`,
 		}[r.name]
 		if !r.asked(thinks) {
 			r.Errorf("no request has %s:\n%.3000s", thinks, strings.Join(r.requests, "\n"))
