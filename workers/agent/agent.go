@@ -16,8 +16,8 @@ const (
 )
 
 // Auto returns the agent for a kind of task (metadata.kind), by the roles in
-// docs/spec/001-agent-launch-and-sandbox.md, "Agent Launch Commands": Gemini for architecture and design, Codex for review
-// and fix, Claude for everything else.
+// docs/spec/001-agent-launch-and-sandbox.md, "Agent Launch Commands": Gemini for architecture and design, Codex for
+// review and fix, Claude for everything else.
 func Auto(kind string) string {
 	switch kind {
 	case "architecture", "design":
@@ -31,8 +31,8 @@ func Auto(kind string) string {
 // Launch is what is known about a run before it starts.
 type Launch struct {
 	SessionID, ProjectID string
-	// Absolute directories (docs/spec/001-agent-launch-and-sandbox.md, "Directory Definitions"). Target is where the agent works: the working directory of
-	// the session's options, or else its project's.
+	// Absolute directories, as in docs/spec/001-agent-launch-and-sandbox.md, "Directory Definitions". Target is where
+	// the agent works: the working directory of the session's options, or else its project's.
 	Workspace, Target, Orchestrator string
 	// State is the absolute path of this agent's own directory. Each driver uses a directory below it, with its name.
 	State string
@@ -79,8 +79,8 @@ type Start struct {
 	ReadWrite []string
 	// CountTurns: the CLI has no limit of turns of its own. Stop it when [Used].Turns add up to the limit.
 	CountTurns bool
-	// JudgeReads: the CLI itself does not prevent writing, so for an agent that may only read the hook has to allow only
-	// calls that are known to read.
+	// JudgeReads: the CLI itself does not prevent writing, so for an agent that may only read, the hook has to allow
+	// only calls that are known to read.
 	JudgeReads bool
 	// Patience is how long the hook may wait for a person's decision. After that, deny the call, and tell the agent to
 	// repeat it: Codex lets its model go on after half a minute, and if that ends its turn, the call is gone.

@@ -10,8 +10,8 @@ import (
 	"maestro/internal/disk"
 )
 
-// claude runs Claude Code (docs/spec/001-agent-launch-and-sandbox.md, "Claude Worker (Implementation)"). The command line
-// has more: for a stream of events, for the hook, and to be independent of the settings of the target and of the user.
+// claude runs Claude Code (docs/spec/001-agent-launch-and-sandbox.md, "Agent Launch Commands"). The command line has
+// more: for a stream of events, for the hook, and to be independent of the settings of the target and of the user.
 type claude struct{ Settings }
 
 // claudeLeast is the version that the tests ran.

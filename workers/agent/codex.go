@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// codex runs Codex (docs/spec/001-agent-launch-and-sandbox.md, "Codex Worker (Review & Fix)"). The command line has more:
-// the prompt on standard input, the hook, and what keeps the model from getting past the hook.
+// codex runs Codex (docs/spec/001-agent-launch-and-sandbox.md, "Agent Launch Commands"). The command line has more: the
+// prompt on standard input, the hook, and what keeps the model from getting past the hook.
 type codex struct{ Settings }
 
 // codexLeast is the version that the tests ran: earlier ones do not have all the flags.

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// gemini runs Gemini CLI (docs/spec/001-agent-launch-and-sandbox.md, "Gemini Worker (Architecture & Design)"). The
-// command line differs: the prompt is on standard input, and the output is a stream of events. The hook is in a file of settings: Gemini has no argument for it.
+// gemini runs Gemini CLI (docs/spec/001-agent-launch-and-sandbox.md, "Agent Launch Commands"). The command line
+// differs: the prompt is on standard input, and the output is a stream of events. The hook is in a file of settings,
+// because Gemini has no argument for it.
 type gemini struct{ Settings }
 
 // geminiLeast is the version that the tests ran: earlier ones do not have all the flags.

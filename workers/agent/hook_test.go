@@ -10,25 +10,44 @@ import (
 
 func TestHookPayloads(t *testing.T) {
 	const claude, codex = `"hook_event_name":"PreToolUse"`, `"hook_event_name":"PreToolUse","turn_id":"u"`
+	const before = `"hook_event_name":"BeforeTool"`
 	const patch = `*** Begin Patch\n*** Add File: a b.txt\n+x\n*** Update File: /c\n*** Move to: d\n*** Delete File: e`
-	for content, want := range map[string]string{
-		claude + `,"tool_name":"Bash","tool_use_id":"toolu_1","cwd":"/t","tool_input":{"command":"ls"}`: `claude Bash shell "ls" [] id toolu_1 key toolu_1 in "/t" by ""`,
-
-		claude + `,"tool_name":"Write","tool_use_id":"t","agent_type":"Explore","tool_input":{"file_path":"/x"}`: `claude Write edit "" ["/x"] id t key t in "" by "Explore"`,
-
-		claude + `,"tool_name":"New","tool_use_id":"t","agent_id":"a1","tool_input":[1]`: `claude New other "" [] id t key t in "" by "a1"`,
-
-		codex + `,"tool_name":"Bash","tool_use_id":"exec-1","tool_input":{"command":"ls"}`: `codex Bash shell "ls" [] id exec-1 key ` + keyOf(Codex, "Bash", "", "ls") + ` in "" by ""`,
-
-		codex + `,"tool_name":"apply_patch","tool_input":{"command":"` + patch + `"}`: `codex apply_patch edit "" ["a b.txt" "/c" "d" "e"] id  key apply_patch in "" by ""`,
-
-		codex + `,"tool_name":"collaborationspawn_agent","tool_input":{}`: `codex collaborationspawn_agent subagent "" [] id  key collaborationspawn_agent in "" by ""`,
-
-		`"hook_event_name":"BeforeTool","tool_name":"run_shell_command","tool_input":{"command":"ls","dir_path":"/d"}`: `gemini run_shell_command shell "ls" ["/d"] id  key ` +
-			keyOf(Gemini, "run_shell_command", "", "ls") + ` in "" by ""`,
-
-		`"hook_event_name":"AfterTool","tool_name":"replace","tool_input":{"file_path":"f"}`: `gemini replace edit "" ["f"] id  key replace in "" by "" after`,
+	for _, row := range [][2]string{
+		{
+			claude + `,"tool_name":"Bash","tool_use_id":"toolu_1","cwd":"/t","tool_input":{"command":"ls"}`,
+			`claude Bash shell "ls" [] id toolu_1 key toolu_1 in "/t" by ""`,
+		},
+		{
+			claude + `,"tool_name":"Write","tool_use_id":"t","agent_type":"Explore","tool_input":{"file_path":"/x"}`,
+			`claude Write edit "" ["/x"] id t key t in "" by "Explore"`,
+		},
+		{
+			claude + `,"tool_name":"New","tool_use_id":"t","agent_id":"a1","tool_input":[1]`,
+			`claude New other "" [] id t key t in "" by "a1"`,
+		},
+		{
+			codex + `,"tool_name":"Bash","tool_use_id":"exec-1","tool_input":{"command":"ls"}`,
+			`codex Bash shell "ls" [] id exec-1 key ` + keyOf(Codex, "Bash", "", "ls") + ` in "" by ""`,
+		},
+		{
+			codex + `,"tool_name":"apply_patch","tool_input":{"command":"` + patch + `"}`,
+			`codex apply_patch edit "" ["a b.txt" "/c" "d" "e"] id  key apply_patch in "" by ""`,
+		},
+		{
+			codex + `,"tool_name":"collaborationspawn_agent","tool_input":{}`,
+			`codex collaborationspawn_agent subagent "" [] id  key collaborationspawn_agent in "" by ""`,
+		},
+		{
+			before + `,"tool_name":"run_shell_command","tool_input":{"command":"ls","dir_path":"/d"}`,
+			`gemini run_shell_command shell "ls" ["/d"] id  key ` +
+				keyOf(Gemini, "run_shell_command", "", "ls") + ` in "" by ""`,
+		},
+		{
+			`"hook_event_name":"AfterTool","tool_name":"replace","tool_input":{"file_path":"f"}`,
+			`gemini replace edit "" ["f"] id  key replace in "" by "" after`,
+		},
 	} {
+		content, want := row[0], row[1]
 		c, err := ParseHook([]byte("{" + content + "}"))
 		got := fmt.Sprintf("%s %s %s %q %q id %s key %s in %q by %q", c.Agent, c.Tool, c.Kind, c.Command, c.Paths,
 			c.CallID, c.Key, c.Cwd, c.Subagent)

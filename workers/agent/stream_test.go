@@ -28,8 +28,8 @@ func reader(t *testing.T, agent string, before Used) Reader {
 	return driver.Reader(before)
 }
 
-// What the real CLIs have printed shows what happened, and so do the made streams, which have what is harder to provoke:
-// answers in several blocks, subagents and errors.
+// What the real CLIs have printed shows what happened, and so do the made streams, which have what is harder to
+// provoke: answers in several blocks, subagents and errors.
 func TestStreams(t *testing.T) {
 	paths, err := filepath.Glob("testdata/streams/*/*.jsonl")
 	if err != nil || len(paths) < 12 {
@@ -54,13 +54,13 @@ func TestCommandsAreUnwrapped(t *testing.T) {
 	for printed, want := range map[string]string{
 		`/bin/bash -c 'sleep 3'`: "sleep 3",
 		`/bin/bash -lc true`:     "true",
-		`/bin/bash -c "it='q\"'; echo \""'$it" ` + "`echo a`" + ` '"\\"'$x | cat > "a b.txt"'`: `it='q"'; echo "$it" ` + "`echo a`" + ` \$x | cat > "a b.txt"`,
-		`/bin/bash -c 'a` + "\n" + `b'`: "a\nb",
-		`/bin/sh -c ''`:                 "",
-		`ls -l`:                         "ls -l",
-		`bash -c 'unfinished`:           "unfinished",
-		`bash -c "unfinished \`:         `unfinished \`,
-		`bash -c a\`:                    "a",
+		`/bin/bash -c "it='q\"'; echo \""'$it" '"\\"'$x | cat > "a b.txt"'`: `it='q"'; echo "$it" \$x | cat > "a b.txt"`,
+		`/bin/bash -c 'a` + "\n" + `b'`:                                    "a\nb",
+		`/bin/sh -c ''`:                                                    "",
+		`ls -l`:                                                            "ls -l",
+		`bash -c 'unfinished`:                                              "unfinished",
+		`bash -c "unfinished \`:                                            `unfinished \`,
+		`bash -c a\`:                                                       "a",
 	} {
 		if got := unwrapped(printed); got != want {
 			t.Errorf("%s is %q, want %q", printed, got, want)

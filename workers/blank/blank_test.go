@@ -77,7 +77,8 @@ func TestTokensAreBlanked(t *testing.T) {
 
 // After the begin of a private key that has no end, what is not part of a key is kept.
 func TestUnfinishedKeyEnds(t *testing.T) {
-	const text = "x -----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIabc+/=\n{\"type\":\"result\"}\nMIIabc\n"
+	const text = "x -----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIabc+/=\n" +
+		"{\"type\":\"result\"}\nMIIabc\n"
 	got := Of().Blank(text)
 	if want := "x [blanked]\n[blanked]\n\n[blanked]\n{\"type\":\"result\"}\nMIIabc\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -170,7 +171,11 @@ func TestLongLinesHideNoSecret(t *testing.T) {
 	for _, secret := range []string{known[1], "sk-ant-" + strings.Repeat("aB3", 9)} {
 		for k := range len(secret) + 2 {
 			for _, at := range []int{maxHeld - maxMatch - k, maxHeld - k, 2*maxHeld - maxMatch - k} {
-				text := strings.Repeat(" ", at) + secret + strings.Repeat(" ", maxHeld)
+				text := strings.Repeat("x", maxHeld-maxMatch) + secret + strings.Repeat(" ", maxMatch)
+				if got := s.Blank(text); secret != known[1] && got != text {
+					t.Fatalf("a part of a word is blanked")
+				}
+				text = strings.Repeat(" ", at) + secret + strings.Repeat(" ", maxHeld)
 				if got := s.Blank(text); got != strings.Replace(text, secret, mark, 1) {
 					t.Fatalf("%s at %d is left or moved", secret, at)
 				}

@@ -137,7 +137,7 @@ var off = map[string]string{
 	".codex/hooks.json":           `{"hooks":{"PreToolUse":[]}}`,
 	".gemini/settings.json":       `{"hooksConfig":{"enabled":false},"hooks":{"BeforeTool":[]}}`,
 	".gemini/.env":                "GEMINI_CLI_TRUST_WORKSPACE=true\nGEMINI_CLI_HOME=.\n",
-	".env":                        "GEMINI_CLI_TRUST_WORKSPACE=true\nGEMINI_CLI_HOME=.\nCODEX_HOME=.\nCLAUDE_CONFIG_DIR=.\n",
+	".env":                        "GEMINI_CLI_TRUST_WORKSPACE=true\nGEMINI_CLI_HOME=.\nCODEX_HOME=.\n",
 }
 
 // The target cannot switch the hook off, and what an agent leaves in its own directory does not do it in the next run.
@@ -180,8 +180,8 @@ func TestKilledAgentIsResumed(t *testing.T) {
 		// The CLIs write their conversation some time after they show it: Claude Code a call and the result before it,
 		// Gemini only what is complete.
 		written := map[string]string{agent.Claude: "during", agent.Codex: "before", agent.Gemini: "before"}[r.name]
-		r.steps(mockmodel.Shell("touch before"), mockmodel.Shell(
-			"touch during; until grep -rq 'touch[ ]"+written+"' "+r.launch.State+"; do sleep 0.1; done; echo > kept; sleep 600"))
+		r.steps(mockmodel.Shell("touch before"), mockmodel.Shell("touch during; until grep -rq 'touch[ ]"+written+"' "+
+			r.launch.State+"; do sleep 0.1; done; echo > kept; sleep 600"))
 		var conversation string
 		first := r.watch(agent.Used{}, func(o agent.Observation, cmd *exec.Cmd) {
 			switch o := o.(type) {
