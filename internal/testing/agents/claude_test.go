@@ -111,7 +111,8 @@ func TestClaudeWorksOverMCPAlone(t *testing.T) {
 	if err := os.WriteFile(config, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	agent := exec.CommandContext(t.Context(), filepath.Join(*clis, "claude"), "--print", "--dangerously-skip-permissions",
+	agent := exec.CommandContext(t.Context(), filepath.Join(*clis, "claude"),
+		"--print", "--dangerously-skip-permissions",
 		"--strict-mcp-config", "--mcp-config", config, "--setting-sources", "", "--tools", "",
 		"--output-format", "stream-json", "--verbose")
 	agent.Dir, agent.Stdin = dir, strings.NewReader("Work on your task.")
