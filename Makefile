@@ -45,7 +45,7 @@ test: ## run all tests, under the race detector where goroutines share something
 	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) ./api ./bus ./engine $(UNRACED:%=./%)
 
 .PHONY: test-agents
-test-agents: build ## run a real agent CLI from npm against a scripted model; says so where there is no npm
+test-agents: build ## run the real agent CLIs from npm against a scripted model; says so where there is no npm
 	.ci/test-agents
 
 .PHONY: test-client
@@ -104,6 +104,8 @@ fuzz: ## fuzz the decoders, a minute each, and the sandbox, ten
 	$(GO) test ./workers/manifest -run '^$$' -fuzz '^FuzzSyntax$$' -fuzztime 1m
 	$(GO) test ./workers/prompt -run '^$$' -fuzz '^FuzzOutline$$' -fuzztime 1m
 	$(GO) test ./workers/outbox -run '^$$' -fuzz '^FuzzNames$$' -fuzztime 1m
+	$(GO) test ./workers/agent -run '^$$' -fuzz '^FuzzReaders$$' -fuzztime 1m
+	$(GO) test ./workers/agent -run '^$$' -fuzz '^FuzzParseHook$$' -fuzztime 1m
 	$(GO) test ./workers/sandbox -run '^$$' -fuzz '^FuzzJudge$$' -fuzztime 10m
 
 .PHONY: sim

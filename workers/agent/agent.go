@@ -15,8 +15,9 @@ const (
 	Gemini = "gemini"
 )
 
-// Auto returns the agent for a kind of task (metadata.kind), by the roles of document 001: Gemini for architecture and
-// design, Codex for review and fix, Claude for everything else.
+// Auto returns the agent for a kind of task (metadata.kind), by the roles in
+// docs/spec/001-agent-launch-and-sandbox.md, "Agent Launch Commands": Gemini for architecture and design, Codex for
+// review and fix, Claude for everything else.
 func Auto(kind string) string {
 	switch kind {
 	case "architecture", "design":
@@ -30,8 +31,8 @@ func Auto(kind string) string {
 // Launch is what is known about a run before it starts.
 type Launch struct {
 	SessionID, ProjectID string
-	// Absolute directories, as document 001 defines them. Target is where the agent works: the working directory of
-	// the session's options, or else its project's.
+	// Absolute directories, as in docs/spec/001-agent-launch-and-sandbox.md, "Directory Definitions". Target is where
+	// the agent works: the working directory of the session's options, or else its project's.
 	Workspace, Target, Orchestrator string
 	// State is the absolute path of this agent's own directory. Each driver uses a directory below it, with its name.
 	State string
@@ -40,7 +41,7 @@ type Launch struct {
 	Prompt, System string
 	// Hook is the command that judges a tool call: the absolute path of maestro, and arguments.
 	Hook []string
-	// HookSeconds is how long the hook may take, 0 for 15 seconds. With permissionMode interactive it may take a week.
+	// HookSeconds is how long the hook may take, 0 for 15 seconds. Where a person decides, it may take a week.
 	HookSeconds int
 	Options     events.AgentOptions
 	Model       string // "": the CLI's default
@@ -78,8 +79,8 @@ type Start struct {
 	ReadWrite []string
 	// CountTurns: the CLI has no limit of turns of its own. Stop it when [Used].Turns add up to the limit.
 	CountTurns bool
-	// JudgeReads: the CLI itself does not prevent writing, so with permissionMode readOnly the hook has to allow only
-	// calls that are known to read.
+	// JudgeReads: the CLI itself does not prevent writing, so for an agent that may only read, the hook has to allow
+	// only calls that are known to read.
 	JudgeReads bool
 	// Patience is how long the hook may wait for a person's decision. After that, deny the call, and tell the agent to
 	// repeat it: Codex lets its model go on after half a minute, and if that ends its turn, the call is gone.

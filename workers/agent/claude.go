@@ -10,8 +10,8 @@ import (
 	"maestro/internal/disk"
 )
 
-// claude runs Claude Code. The command line is that of document 001, with what is needed for a stream of events, for
-// the hook, and to be independent of the settings of the target and of the user.
+// claude runs Claude Code (docs/spec/001-agent-launch-and-sandbox.md, "Agent Launch Commands"). The command line has
+// more: for a stream of events, for the hook, and to be independent of the settings of the target and of the user.
 type claude struct{ Settings }
 
 // claudeLeast is the version that the tests ran.
@@ -114,10 +114,10 @@ func (d claude) arguments(l *Launch, s *state) ([]string, error) {
 	if l.Model != "" {
 		args = append(args, "--model", l.Model)
 	}
-	if l.Options.MaxTurns > 0 {
-		args = append(args, "--max-turns", strconv.Itoa(l.Options.MaxTurns))
+	if turns := l.turns(); turns > 0 {
+		args = append(args, "--max-turns", strconv.Itoa(turns))
 	}
-	if l.Options.ThinkingMode == "disabled" {
+	if l.unthinking() {
 		args = append(args, "--thinking", "disabled")
 	}
 	return append(d.Args, args...), nil
@@ -157,8 +157,8 @@ func (l *Launch) claudeSystem() (string, error) {
 	if err != nil || notes == "" {
 		return l.System, err
 	}
-	return l.System + "\n\nThe project's CLAUDE.md, which its authors wrote for every agent that works on it, says:\n\n" +
-		notes, nil
+	const begin = "\n\nThe project's CLAUDE.md, which its authors wrote for every agent that works on it, says:\n\n"
+	return l.System + begin + notes, nil
 }
 
 // copies reports whether the agent gets a copy of the user's login.
@@ -212,7 +212,3 @@ func (s *Settings) checkLogin(environ, pass, logins []string, stored, fix string
 func (claude) Explain(int) string { return "" }
 
 func (claude) Reader(Used) Reader { return &claudeReader{} }
-
-// readOnly and interactive are the permission modes; anything else is acceptEdits.
-func (l *Launch) readOnly() bool    { return l.Options.PermissionMode == "readOnly" }
-func (l *Launch) interactive() bool { return l.Options.PermissionMode == "interactive" }

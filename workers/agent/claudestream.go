@@ -90,7 +90,7 @@ func (r *claudeReader) Read(line []byte) []Observation {
 		}
 		limited := Retrying{Status: 429, Reason: "the rate limit is reached"}
 		if l.RateLimit.ResetsAt > 0 {
-			limited.Until = time.Unix(l.RateLimit.ResetsAt, 0)
+			limited.Until = time.Unix(l.RateLimit.ResetsAt, 0).UTC()
 		}
 		return []Observation{limited}
 	case "result":

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// codex runs Codex. The command line is that of document 001, with the prompt on standard input, the hook, and what
-// keeps the model from getting past the hook.
+// codex runs Codex (docs/spec/001-agent-launch-and-sandbox.md, "Agent Launch Commands"). The command line has more: the
+// prompt on standard input, the hook, and what keeps the model from getting past the hook.
 type codex struct{ Settings }
 
 // codexLeast is the version that the tests ran: earlier ones do not have all the flags.
@@ -25,7 +25,7 @@ const codexKey = "CODEX_API_KEY"
 
 var (
 	codexLogin = []string{codexKey, "OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"}
-	codexPass  = append([]string{"OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT"}, codexLogin...)
+	codexPass  = append([]string{"OPENAI_BASE_URL", "OPENAI_PROJECT"}, codexLogin...)
 )
 
 func (codex) Name() string { return Codex }
@@ -79,7 +79,9 @@ const codexConfig = "config.toml"
 // files writes what Codex reads in its directory. The system prompt is in a file, because everybody can see arguments;
 // everything that the hook depends on is among the arguments, which take precedence, because the agent can write here.
 func (codex) files(l *Launch, s *state) error {
-	for _, name := range []string{"hooks.json", "AGENTS.md", "AGENTS.override.md", ".env", "rules", "plugins", "prompts"} {
+	for _, name := range []string{
+		"hooks.json", "AGENTS.md", "AGENTS.override.md", ".env", "rules", "plugins", "prompts",
+	} {
 		if err := s.remove(name); err != nil { // what an earlier run left there does not count
 			return err
 		}
@@ -126,7 +128,7 @@ func (d codex) arguments(l *Launch) ([]string, error) {
 	if l.Model != "" {
 		args = append(args, "-m", l.Model)
 	}
-	if l.Options.ThinkingMode == "disabled" {
+	if l.unthinking() {
 		args = append(args, "-c", "model_reasoning_effort=low") // not every model accepts less
 	}
 	args = append(args, d.Args...)

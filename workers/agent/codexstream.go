@@ -71,7 +71,12 @@ func (r *codexReader) Read(line []byte) []Observation {
 
 func (r *codexReader) usage(l *codexLine) []Observation {
 	u := &l.Usage
-	total := Used{Input: sum(u.Input), Cached: sum(u.Cached), Output: sum(u.Output), Reasoning: sum(u.Reasoning)}
+	total := Used{
+		Input:     sum(u.Input),
+		Cached:    sum(u.Cached),
+		Output:    sum(u.Output),
+		Reasoning: sum(u.Reasoning),
+	}
 	used := total.minus(r.counted)
 	used.Turns = 1
 	r.counted = total

@@ -76,7 +76,8 @@ func (d command) Prepare(l Launch) (start *Start, err error) {
 func (d command) missing() error {
 	if why := unusable(d.Command[0]); why != "" {
 		return &MissingError{
-			d.name, d.Command[0], d.Command[0] + " " + why, "correct agents." + d.name + ".command in the configuration",
+			d.name, d.Command[0], d.Command[0] + " " + why,
+			"correct agents." + d.name + ".command in the configuration",
 		}
 	}
 	return nil

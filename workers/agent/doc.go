@@ -12,6 +12,6 @@
 // The CLIs let a tool call run if their hook fails: if it crashes, is missing or is late, and Codex and Gemini even if
 // it denies without a text. So the hook is a shell line that denies with a text unless Maestro allows (hookline.go).
 //
-// It imports events, internal/disk, internal/files, internal/safetext, internal/syntax and internal/lazyregexp. Start
-// with agent.go, then read claude.go.
+// It imports events, workers/blank, internal/disk, internal/files, internal/syntax and internal/lazyregexp. Start with
+// agent.go, then read claude.go.
 package agent

@@ -32,7 +32,8 @@ func find(agent string, s *Settings, environ []string) (string, error) {
 		}
 	}
 	if why := unusable(s.Path); why != "" {
-		return "", &MissingError{agent, s.Path, s.Path + " " + why, "correct agents." + agent + ".path in the configuration"}
+		fix := "correct agents." + agent + ".path in the configuration"
+		return "", &MissingError{agent, s.Path, s.Path + " " + why, fix}
 	}
 	return s.Path, nil
 }
@@ -87,7 +88,8 @@ func checkProgram(ctx context.Context, agent, least string, s *Settings, environ
 	out, err := run(ctx, path, []string{"--version"}, env)
 	if err != nil {
 		return []Finding{{
-			FindingUnusable, fmt.Sprintf("%s does not start: %v", agent, err), path, "run it yourself: " + path + " --version",
+			FindingUnusable, fmt.Sprintf("%s does not start: %v", agent, err), path,
+			"run it yourself: " + path + " --version",
 		}}
 	}
 	has, want := versionNumber().FindStringSubmatch(string(out)), versionNumber().FindStringSubmatch(least)

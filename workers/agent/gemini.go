@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// gemini runs Gemini CLI. The command line is that of document 001, with the prompt on standard input and a stream of
-// events. The hook is in a file of settings: Gemini has no argument for it.
+// gemini runs Gemini CLI (docs/spec/001-agent-launch-and-sandbox.md, "Agent Launch Commands"). The command line
+// differs: the prompt is on standard input, and the output is a stream of events. The hook is in a file of settings,
+// because Gemini has no argument for it.
 type gemini struct{ Settings }
 
 // geminiLeast is the version that the tests ran: earlier ones do not have all the flags.
@@ -150,10 +151,10 @@ func (l *Launch) geminiSettings(auth string) ([]byte, error) {
 		"hooksConfig": map[string]any{"enabled": true},
 		"hooks":       map[string]any{"BeforeTool": hook(before), "AfterTool": hook(after)},
 	}
-	if l.Options.MaxTurns > 0 {
-		settings["model"] = map[string]any{"maxSessionTurns": l.Options.MaxTurns}
+	if turns := l.turns(); turns > 0 {
+		settings["model"] = map[string]any{"maxSessionTurns": turns}
 	}
-	if l.Options.ThinkingMode == "disabled" {
+	if l.unthinking() {
 		settings["modelConfigs"] = map[string]any{"overrides": []any{map[string]any{
 			"match": map[string]any{"overrideScope": "core"},
 			"modelConfig": map[string]any{"generateContentConfig": map[string]any{

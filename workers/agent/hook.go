@@ -30,8 +30,8 @@ type HookCall struct {
 	Key   string
 	Cwd   string
 	Input json.RawMessage // the tool's arguments
-	// Subagent is the agent that the agent started and that makes the call, "" for the agent itself. Gemini does not say
-	// so: between a call of KindSubagent and its After, calls are those of a subagent.
+	// Subagent is the agent that the agent started and that makes the call, "" for the agent itself. Gemini does not
+	// say so: between a call of KindSubagent and its After, calls are those of a subagent.
 	Subagent string
 }
 
@@ -80,7 +80,13 @@ func ParseHook(content []byte) (HookCall, error) {
 	if err := json.Unmarshal(content, &p); err != nil {
 		return HookCall{}, fmt.Errorf("the hook's input cannot be read: %w", syntax.Plain(err))
 	}
-	call := HookCall{Tool: p.Tool, CallID: p.CallID, Cwd: p.Cwd, Input: p.Input, Subagent: p.AgentType}
+	call := HookCall{
+		Tool:     p.Tool,
+		CallID:   p.CallID,
+		Cwd:      p.Cwd,
+		Input:    p.Input,
+		Subagent: p.AgentType,
+	}
 	if call.Subagent == "" {
 		call.Subagent = p.AgentID
 	}

@@ -1,51 +1,61 @@
 package agent
 
 import (
-	"encoding/json"
+	"fmt"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 )
 
 func TestHookPayloads(t *testing.T) {
-	patch := "*** Begin Patch\n*** Add File: a b.txt\n+x\n*** Update File: /abs/c\n*** Move to: d\n*** Delete File: e\n*** End Patch"
-	patchJSON, err := json.Marshal(patch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for content, want := range map[string]HookCall{
-		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"toolu_1","cwd":"/t","tool_input":{"command":"ls"}}`: {
-			Agent: Claude, Tool: "Bash", Kind: KindShell, Command: "ls", CallID: "toolu_1", Key: "toolu_1", Cwd: "/t",
+	const claude, codex = `"hook_event_name":"PreToolUse"`, `"hook_event_name":"PreToolUse","turn_id":"u"`
+	const before = `"hook_event_name":"BeforeTool"`
+	const patch = `*** Begin Patch\n*** Add File: a b.txt\n+x\n*** Update File: /c\n*** Move to: d\n*** Delete File: e`
+	for _, row := range [][2]string{
+		{
+			claude + `,"tool_name":"Bash","tool_use_id":"toolu_1","cwd":"/t","tool_input":{"command":"ls"}`,
+			`claude Bash shell "ls" [] id toolu_1 key toolu_1 in "/t" by ""`,
 		},
-		`{"hook_event_name":"PreToolUse","tool_name":"Write","tool_use_id":"t","agent_id":"a1","agent_type":"Explore","tool_input":{"file_path":"/x"}}`: {
-			Agent: Claude, Tool: "Write", Kind: KindEdit, Paths: []string{"/x"}, CallID: "t", Key: "t", Subagent: "Explore",
+		{
+			claude + `,"tool_name":"Write","tool_use_id":"t","agent_type":"Explore","tool_input":{"file_path":"/x"}`,
+			`claude Write edit "" ["/x"] id t key t in "" by "Explore"`,
 		},
-		`{"hook_event_name":"PreToolUse","tool_name":"New","tool_use_id":"t","tool_input":[1]}`: {
-			Agent: Claude, Tool: "New", Kind: KindOther, CallID: "t", Key: "t",
+		{
+			claude + `,"tool_name":"New","tool_use_id":"t","agent_id":"a1","tool_input":[1]`,
+			`claude New other "" [] id t key t in "" by "a1"`,
 		},
-		`{"hook_event_name":"PreToolUse","turn_id":"u","tool_name":"Bash","tool_use_id":"exec-1","tool_input":{"command":"ls"}}`: {
-			Agent: Codex, Tool: "Bash", Kind: KindShell, Command: "ls", CallID: "exec-1", Key: keyOf(Codex, "Bash", "", "ls"),
+		{
+			codex + `,"tool_name":"Bash","tool_use_id":"exec-1","tool_input":{"command":"ls"}`,
+			`codex Bash shell "ls" [] id exec-1 key ` + keyOf(Codex, "Bash", "", "ls") + ` in "" by ""`,
 		},
-		`{"hook_event_name":"PreToolUse","turn_id":"u","tool_name":"apply_patch","tool_input":{"command":` + string(patchJSON) + `}}`: {
-			Agent: Codex, Tool: "apply_patch", Kind: KindEdit, Paths: []string{"a b.txt", "/abs/c", "d", "e"}, Key: "apply_patch",
+		{
+			codex + `,"tool_name":"apply_patch","tool_input":{"command":"` + patch + `"}`,
+			`codex apply_patch edit "" ["a b.txt" "/c" "d" "e"] id  key apply_patch in "" by ""`,
 		},
-		`{"hook_event_name":"PreToolUse","turn_id":"u","tool_name":"collaborationspawn_agent","tool_input":{}}`: {
-			Agent: Codex, Tool: "collaborationspawn_agent", Kind: KindSubagent, Key: "collaborationspawn_agent",
+		{
+			codex + `,"tool_name":"collaborationspawn_agent","tool_input":{}`,
+			`codex collaborationspawn_agent subagent "" [] id  key collaborationspawn_agent in "" by ""`,
 		},
-		`{"hook_event_name":"BeforeTool","tool_name":"run_shell_command","tool_input":{"command":"ls","dir_path":"/d"}}`: {
-			Agent: Gemini, Tool: "run_shell_command", Kind: KindShell, Command: "ls", Paths: []string{"/d"},
-			Key: keyOf(Gemini, "run_shell_command", "", "ls"),
+		{
+			before + `,"tool_name":"run_shell_command","tool_input":{"command":"ls","dir_path":"/d"}`,
+			`gemini run_shell_command shell "ls" ["/d"] id  key ` +
+				keyOf(Gemini, "run_shell_command", "", "ls") + ` in "" by ""`,
 		},
-		`{"hook_event_name":"AfterTool","tool_name":"replace","tool_input":{"file_path":"f"}}`: {
-			Agent: Gemini, After: true, Tool: "replace", Kind: KindEdit, Paths: []string{"f"}, Key: "replace",
+		{
+			`"hook_event_name":"AfterTool","tool_name":"replace","tool_input":{"file_path":"f"}`,
+			`gemini replace edit "" ["f"] id  key replace in "" by "" after`,
 		},
 	} {
-		got, err := ParseHook([]byte(content))
-		got.Input = nil
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is\n%+v, %v; want\n%+v", content, got, err, want)
+		content, want := row[0], row[1]
+		c, err := ParseHook([]byte("{" + content + "}"))
+		got := fmt.Sprintf("%s %s %s %q %q id %s key %s in %q by %q", c.Agent, c.Tool, c.Kind, c.Command, c.Paths,
+			c.CallID, c.Key, c.Cwd, c.Subagent)
+		if c.After {
+			got += " after"
+		}
+		if err != nil || got != want {
+			t.Errorf("%s is\n%s, %v; want\n%s", content, got, err, want)
 		}
 	}
 	for _, content := range []string{
@@ -59,21 +69,25 @@ func TestHookPayloads(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s is read as %+v", content, call)
 		}
-		if answer := call.Denied(" "); answer.ExitCode != 2 || strings.TrimSpace(answer.Stderr) == "" || answer.Stdout != "" {
-			t.Errorf("%+v", answer) // Codex and Gemini let a call run that is denied without a text
+		// Codex and Gemini let a call run that is denied without a text.
+		if a := call.Denied(" "); a.ExitCode != 2 || strings.TrimSpace(a.Stderr) == "" || a.Stdout != "" {
+			t.Errorf("%+v", a)
 		}
 	}
 }
 
 func TestAllowedAnswers(t *testing.T) {
+	answer := func(event, mail string) string {
+		return `{"hookSpecificOutput":{"additionalContext":"` + mail + `","hookEventName":"` + event + `"}}` + "\n"
+	}
 	for _, c := range []struct {
 		call HookCall
 		mail string
 		want string
 	}{
-		{HookCall{Agent: Claude}, "<b> \"x\"", `{"hookSpecificOutput":{"additionalContext":"<b> \"x\"","hookEventName":"PreToolUse"}}` + "\n"},
-		{HookCall{Agent: Codex}, "x", `{"hookSpecificOutput":{"additionalContext":"x","hookEventName":"PreToolUse"}}` + "\n"},
-		{HookCall{Agent: Gemini, After: true}, "x", `{"hookSpecificOutput":{"additionalContext":"x","hookEventName":"AfterTool"}}` + "\n"},
+		{HookCall{Agent: Claude}, "<b> \"x\"", answer("PreToolUse", `<b> \"x\"`)},
+		{HookCall{Agent: Codex}, "x", answer("PreToolUse", "x")},
+		{HookCall{Agent: Gemini, After: true}, "x", answer("AfterTool", "x")},
 		{HookCall{Agent: Gemini}, "x", ""},
 		{HookCall{Agent: Claude, Subagent: "Explore"}, "x", ""},
 		{HookCall{Agent: Claude}, "", ""},

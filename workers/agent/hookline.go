@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The seconds that a hook may take. With permissionMode interactive, the hook waits for a person. No CLI limits these
+// The seconds that a hook may take. Where a person decides, the hook waits for that. No CLI limits these
 // numbers, but their timers overflow after 24 days.
 const (
 	hookSeconds     = 15

@@ -27,7 +27,7 @@ func golden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil || string(want) != got {
-		t.Errorf("%s is out of date (%v); run the test with -update and read the difference. It would be:\n%s", name, err, got)
+		t.Errorf("%s is out of date (%v); run the test with -update and read the difference:\n%s", name, err, got)
 	}
 }
 
@@ -59,7 +59,8 @@ func machine(t *testing.T) (dir string, launch Launch) {
 		Environ: []string{
 			"PATH=" + filepath.Join(dir, "bin") + ":relative:", "HOME=" + filepath.Join(dir, "home"), "LC_TIME=C",
 			"ANTHROPIC_API_KEY=anthropic-key", "OPENAI_API_KEY=openai-key", "GEMINI_API_KEY=gemini-key",
-			"MAESTRO_TOKEN=a user's token", "MAESTRO_HOME=/secret", "AWS_SECRET_ACCESS_KEY=aws-key", "LD_PRELOAD=evil.so",
+			"MAESTRO_TOKEN=a user's token", "MAESTRO_HOME=/secret", "AWS_SECRET_ACCESS_KEY=aws-key",
+			"LD_PRELOAD=evil.so",
 		},
 		Maestro: "/opt/it's here",
 		Temp:    filepath.Join(dir, "workspace", ".tmp"),
@@ -96,8 +97,8 @@ func shown(t *testing.T, dir string, l Launch, start *Start) string {
 	for _, variable := range start.Env {
 		fmt.Fprintf(&out, "env %q\n", variable)
 	}
-	fmt.Fprintf(&out, "stdin %q\nread-only %q\nread-write %q\nsecrets %q\n", start.Stdin, start.ReadOnly, start.ReadWrite,
-		start.Secrets)
+	fmt.Fprintf(&out, "stdin %q\nread-only %q\nread-write %q\n", start.Stdin, start.ReadOnly, start.ReadWrite)
+	fmt.Fprintf(&out, "secrets %q\n", start.Secrets)
 	fmt.Fprintf(&out, "count turns %t, judge reads %t, interrupt %t, guarded %t, patience %s\n", start.CountTurns,
 		start.JudgeReads, start.Interrupt, start.Guarded, start.Patience)
 	err := filepath.Walk(l.State, func(path string, info os.FileInfo, err error) error {
@@ -144,7 +145,8 @@ func TestLaunches(t *testing.T) {
 				"SKILL.md": {Data: []byte("Draw.\n")}, "a/b.md": {Data: []byte("B.\n")},
 			}}}
 			put(t, filepath.Join(dir, "target", "CLAUDE.md"), "Use brushes.\n")
-			put(t, filepath.Join(dir, "home", ".gitconfig"), "[core]\n\tx = y\n[user]\n\tname = \"A. User\"\n\temail = a@b.c\n")
+			put(t, filepath.Join(dir, "home", ".gitconfig"),
+				"[core]\n\tx = y\n[user]\n\tname = \"A. User\"\n\temail = a@b.c\n")
 		},
 		"readonly": func(_ string, l *Launch) { l.Options.PermissionMode = "readOnly" },
 	} {
@@ -169,7 +171,10 @@ func TestEnvironmentIsSmall(t *testing.T) {
 	dir, l := machine(t)
 	c := Config{Agents: map[string]Settings{
 		Claude: {PassEnv: []string{}, Env: map[string]string{"ANTHROPIC_BASE_URL": "http://x"}},
-		"mine": {Command: []string{filepath.Join(dir, "bin", "agent.sh")}, PassEnv: []string{"MAESTRO_TOKEN", "OPENAI_API_KEY"}},
+		"mine": {
+			Command: []string{filepath.Join(dir, "bin", "agent.sh")},
+			PassEnv: []string{"MAESTRO_TOKEN", "OPENAI_API_KEY"},
+		},
 	}}
 	for _, agent := range []string{Claude, Codex, Gemini, "mine"} {
 		env := "\n" + strings.Join(prepare(t, c, agent, l).Env, "\n") + "\n"
@@ -370,7 +375,8 @@ func TestCheck(t *testing.T) {
 	dir, l := machine(t)
 	output, failing := "", error(nil)
 	run := func(_ context.Context, path string, args, env []string) ([]byte, error) {
-		if !filepath.IsAbs(path) || len(args) != 1 || args[0] != "--version" || strings.Contains(strings.Join(env, " "), "KEY") {
+		if !filepath.IsAbs(path) || len(args) != 1 || args[0] != "--version" ||
+			strings.Contains(strings.Join(env, " "), "KEY") {
 			t.Errorf("runs %s %q with %q", path, args, env)
 		}
 		return []byte(output), failing
@@ -418,10 +424,11 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Document 001 gives each kind of task to an agent.
+// Each kind of task has its agent.
 func TestAuto(t *testing.T) {
 	for kind, want := range map[string]string{
-		"architecture": Gemini, "design": Gemini, "review": Codex, "fix": Codex, "implementation": Claude, "": Claude, "x": Claude,
+		"architecture": Gemini, "design": Gemini, "review": Codex, "fix": Codex, "implementation": Claude, "": Claude,
+		"x": Claude,
 	} {
 		if got := Auto(kind); got != want {
 			t.Errorf("%q is for %s, want %s", kind, got, want)

@@ -65,7 +65,7 @@ func TestTokensAreBlanked(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"task-1234567890123456789012345", "the task_ghp_is_not_one_of_these_at_all", "sk-short", "AKIA", "eyJ.eyJ", "ask-me",
+		"task-1234567890123456789012345", "the task_ghp_is_not_one_of_these_at_all", "sk-short", "AKIA", "eyJ.eyJ",
 		"-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----", "a-----BEGIN nothing", "mss_short",
 		"BEGIN PRIVATE KEY", "0xmsu_ and more", "xAKIAIOSFODNN7EXAMPLE",
 	} {
@@ -77,7 +77,9 @@ func TestTokensAreBlanked(t *testing.T) {
 
 // After the begin of a private key that has no end, what is not part of a key is kept.
 func TestUnfinishedKeyEnds(t *testing.T) {
-	got := Of().Blank("x -----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIabc+/=\n{\"type\":\"result\"}\nMIIabc\n")
+	const text = "x -----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIabc+/=\n" +
+		"{\"type\":\"result\"}\nMIIabc\n"
+	got := Of().Blank(text)
 	if want := "x [blanked]\n[blanked]\n\n[blanked]\n{\"type\":\"result\"}\nMIIabc\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -86,20 +88,20 @@ func TestUnfinishedKeyEnds(t *testing.T) {
 // What is written does not depend on how it is divided, and a complete line is not held back.
 func TestPartsDoNotMatter(t *testing.T) {
 	parts := []string{
-		value, "plain-value-1234", "plain-value-12345678", " ", "\n", "x", `"`, `\n`, "sk-ant-", strings.Repeat("aB3", 9), "eyJ",
-		".", "-----BEGIN ", "PRIVATE KEY-----", "-----END ", "MIIabc", "\n\n", "mss_", "plain-", strings.Repeat("z", 3000),
-		strings.Repeat("-", 700), strings.Repeat("sk-", 500),
+		"\n", "\n\n", "MIIabc", value, "plain-value-1234", "plain-value-12345678", " ", "x", `"`, `\n`, "sk-ant-",
+		strings.Repeat("aB3", 9), "eyJ", ".", "-----BEGIN ", "PRIVATE KEY-----", "-----END ", "mss_", "plain-",
+		strings.Repeat("z", 3000), strings.Repeat("-", 700), strings.Repeat("sk-", 500),
 	}
 	s := Of(known...)
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var text strings.Builder
-		length := 40
+		length, begin := 40, 0
 		if seed%30 == 0 {
-			length = 3000 // lines that are longer than what is held
+			length, begin = 3000, 4 // hardly any lines, so that they are longer than what is held
 		}
 		for range length {
-			text.WriteString(parts[r.IntN(len(parts))])
+			text.WriteString(parts[begin+r.IntN(len(parts)-begin)])
 		}
 		whole := s.Blank(text.String())
 		var out bytes.Buffer
@@ -159,6 +161,25 @@ func TestSecretNames(t *testing.T) {
 	} {
 		if SecretName(name) != want {
 			t.Errorf("%s: %t", name, !want)
+		}
+	}
+}
+
+// A secret in a very long line is found wherever the line is divided.
+func TestLongLinesHideNoSecret(t *testing.T) {
+	s := Of(known...)
+	for _, secret := range []string{known[1], "sk-ant-" + strings.Repeat("aB3", 9)} {
+		for k := range len(secret) + 2 {
+			for _, at := range []int{maxHeld - maxMatch - k, maxHeld - k, 2*maxHeld - maxMatch - k} {
+				text := strings.Repeat("x", maxHeld-maxMatch) + secret + strings.Repeat(" ", maxMatch)
+				if got := s.Blank(text); secret != known[1] && got != text {
+					t.Fatalf("a part of a word is blanked")
+				}
+				text = strings.Repeat(" ", at) + secret + strings.Repeat(" ", maxHeld)
+				if got := s.Blank(text); got != strings.Replace(text, secret, mark, 1) {
+					t.Fatalf("%s at %d is left or moved", secret, at)
+				}
+			}
 		}
 	}
 }

@@ -123,9 +123,8 @@ const maxKeyLines = 300
 // earlier line, 0 if none did. It notices where one begins.
 func (w *Writer) keyPart(text []byte, last bool) int {
 	line := bytes.TrimSpace(text)
-	begin := bytes.LastIndex(line, keyBegin)
 	switch {
-	case begin >= 0 && bytes.Contains(line[begin:], keyKind) && keyLine(line[begin+bytes.Index(line[begin:], keyKind)+len(keyKind):]):
+	case beginsKey(line):
 		w.key = 1
 		return 0
 	case w.key == 0:
@@ -149,10 +148,21 @@ func (w *Writer) keyPart(text []byte, last bool) int {
 	return len(bytes.TrimRight(text, "\r\n"))
 }
 
+// beginsKey reports whether a private key begins in a line and does not end in it.
+func beginsKey(line []byte) bool {
+	begin := bytes.LastIndex(line, keyBegin)
+	if begin < 0 {
+		return false
+	}
+	_, rest, found := bytes.Cut(line[begin:], keyKind)
+	return found && keyLine(rest)
+}
+
 // keyLine reports whether a line can be one of a private key: base64, a header, or an empty line.
 func keyLine(line []byte) bool {
 	if bytes.HasPrefix(line, []byte("Proc-Type: ")) || bytes.HasPrefix(line, []byte("DEK-Info: ")) {
 		return true
 	}
-	return len(line) <= 80 && run(line, func(c byte) bool { return letter(c) || c == '+' || c == '/' || c == '=' }) == len(line)
+	base64 := func(c byte) bool { return letter(c) || c == '+' || c == '/' || c == '=' }
+	return len(line) <= 80 && run(line, base64) == len(line)
 }

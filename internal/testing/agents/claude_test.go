@@ -20,10 +20,7 @@ import (
 	"maestro/internal/testing/mockmodel"
 )
 
-var (
-	claude  = flag.String("claude", "", "the installed agent CLI")
-	maestro = flag.String("maestro", "", "the binary under test")
-)
+var maestro = flag.String("maestro", "", "the binary under test")
 
 // fleet is a server in a home of its own, and its user.
 type fleet struct {
@@ -114,7 +111,8 @@ func TestClaudeWorksOverMCPAlone(t *testing.T) {
 	if err := os.WriteFile(config, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	agent := exec.CommandContext(t.Context(), *claude, "--print", "--dangerously-skip-permissions",
+	agent := exec.CommandContext(t.Context(), filepath.Join(*clis, "claude"),
+		"--print", "--dangerously-skip-permissions",
 		"--strict-mcp-config", "--mcp-config", config, "--setting-sources", "", "--tools", "",
 		"--output-format", "stream-json", "--verbose")
 	agent.Dir, agent.Stdin = dir, strings.NewReader("Work on your task.")

@@ -137,21 +137,24 @@ var off = map[string]string{
 	".codex/hooks.json":           `{"hooks":{"PreToolUse":[]}}`,
 	".gemini/settings.json":       `{"hooksConfig":{"enabled":false},"hooks":{"BeforeTool":[]}}`,
 	".gemini/.env":                "GEMINI_CLI_TRUST_WORKSPACE=true\nGEMINI_CLI_HOME=.\n",
-	".env":                        "GEMINI_CLI_TRUST_WORKSPACE=true\nGEMINI_CLI_HOME=.\nCODEX_HOME=.\nCLAUDE_CONFIG_DIR=.\n",
+	".env":                        "GEMINI_CLI_TRUST_WORKSPACE=true\nGEMINI_CLI_HOME=.\nCODEX_HOME=.\n",
 }
 
-// The target cannot switch the hook off, and what an agent leaves in its own directory does not do it in the next run.
+// The target cannot switch the hook off, nor can an agent in its own directory, in this run or for the next one.
 func TestHookCannotBeSwitchedOff(t *testing.T) {
 	everyAgent(t, func(r *rig) {
 		for name, content := range off {
 			r.put(name, content)
 		}
-		r.steps(mockmodel.Shell("touch forbidden"))
+		state := filepath.Join(r.launch.State, r.name)
+		// The CLIs notice changed settings after a second.
+		change := "mkdir -p " + state + "/.gemini; cp .claude/settings.json .codex/* " + state + "; cp .gemini/settings.json " + state +
+			"/.gemini; cp .gemini/.env .env " + state + "; sleep 2"
+		r.steps(mockmodel.Shell("touch forbidden"), mockmodel.Shell(change), mockmodel.Shell("touch forbidden"))
 		r.run(agent.Used{})
 		if r.has("forbidden") {
-			r.Error("the target has switched the hook off")
+			r.Error("the hook was switched off")
 		}
-		state := filepath.Join(r.launch.State, r.name)
 		for _, sub := range []string{".", ".gemini"} {
 			for name, content := range off {
 				path := filepath.Join(state, sub, filepath.Base(name))
@@ -162,9 +165,9 @@ func TestHookCannotBeSwitchedOff(t *testing.T) {
 		}
 		r.run(agent.Used{})
 		if r.has("forbidden") {
-			r.Error("the agent's own files have switched the hook off")
+			r.Error("what an earlier run left has switched the hook off")
 		}
-		if len(r.judged()) < 2 {
+		if len(r.judged()) < 6 {
 			r.Errorf("the hook was asked %d times", len(r.judged()))
 		}
 	})
@@ -180,8 +183,8 @@ func TestKilledAgentIsResumed(t *testing.T) {
 		// The CLIs write their conversation some time after they show it: Claude Code a call and the result before it,
 		// Gemini only what is complete.
 		written := map[string]string{agent.Claude: "during", agent.Codex: "before", agent.Gemini: "before"}[r.name]
-		r.steps(mockmodel.Shell("touch before"), mockmodel.Shell(
-			"touch during; until grep -rq 'touch[ ]"+written+"' "+r.launch.State+"; do sleep 0.1; done; echo > kept; sleep 600"))
+		r.steps(mockmodel.Shell("touch before"), mockmodel.Shell("touch during; until grep -rq 'touch[ ]"+written+"' "+
+			r.launch.State+"; do sleep 0.1; done; echo > kept; sleep 600"))
 		var conversation string
 		first := r.watch(agent.Used{}, func(o agent.Observation, cmd *exec.Cmd) {
 			switch o := o.(type) {
@@ -235,7 +238,8 @@ func TestLimitsAndModel(t *testing.T) {
 		r.steps(step, step, step, step, step, step)
 		o := r.run(agent.Used{})
 		thinks := map[string]string{
-			agent.Claude: `"thinking":{"type":"disabled"`, agent.Codex: `"effort":"low"`, agent.Gemini: `"thinkingBudget":0`,
+			agent.Claude: `"thinking":{"type":"disabled"`, agent.Codex: `"effort":"low"`,
+			agent.Gemini: `"thinkingBudget":0`,
 		}[r.name]
 		if !r.asked(thinks) {
 			r.Errorf("no request has %s:\n%.3000s", thinks, strings.Join(r.requests, "\n"))

@@ -137,11 +137,15 @@ func newRig(t *testing.T, name string) *rig {
 	t.Cleanup(model.Close)
 
 	settings := map[string]agent.Settings{
-		agent.Claude: {Env: map[string]string{"ANTHROPIC_BASE_URL": model.URL, "ANTHROPIC_API_KEY": "mock-key", "CLAUDE_CODE_MAX_RETRIES": "1"}},
+		agent.Claude: {Env: map[string]string{
+			"ANTHROPIC_BASE_URL": model.URL, "ANTHROPIC_API_KEY": "mock-key", "CLAUDE_CODE_MAX_RETRIES": "1",
+		}},
 		agent.Codex: {
 			Env: map[string]string{"CODEX_API_KEY": "mock-key"},
-			Args: []string{"-c", "model_provider=mock", "-c", `model_providers.mock={name="mock",base_url="` + model.URL +
-				`/v1",wire_api="responses",env_key="CODEX_API_KEY",stream_max_retries=1}`},
+			Args: []string{
+				"-c", "model_provider=mock", "-c", `model_providers.mock={name="mock",base_url="` + model.URL +
+					`/v1",wire_api="responses",env_key="CODEX_API_KEY",stream_max_retries=1}`,
+			},
 		},
 		agent.Gemini: {Env: map[string]string{"GOOGLE_GEMINI_BASE_URL": model.URL, "GEMINI_API_KEY": "mock-key"}},
 	}[name]

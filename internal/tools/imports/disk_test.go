@@ -13,7 +13,7 @@ import (
 // byDisk are the packages that open files through an open directory, or pass on such paths.
 var byDisk = []string{
 	"bus", "internal/backups", "internal/files", "internal/home", "internal/salvage", "internal/server/guard",
-	"internal/server/witness", "service", "workers/outbox",
+	"internal/server/witness", "service", "workers/agent", "workers/outbox",
 }
 
 // onFiles are the functions and types whose errors name the path that they were given.

@@ -198,6 +198,8 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 			"events/session.go",
 			"internal/cli/manifest.go",
 			"service/manifestgiven.go", // it decides what a read-only worker may do
+			"workers/agent/claude.go",  // the CLI's argument has the same name
+			"workers/agent/options.go",
 			"workers/manifest/axes.go",
 			"workers/manifest/manifest.go",
 			"workers/prompt/system.go",
@@ -206,10 +208,17 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 		"thinkingMode": {
 			"commands/spawn.go",
 			"events/session.go",
+			"workers/agent/options.go",
 			"workers/manifest/manifest.go",
 			"workers/prompt/task.go",
 		},
-		"maxTurns": {"events/session.go", "workers/manifest/manifest.go", "workers/prompt/task.go"},
+		"maxTurns": {
+			"events/session.go",
+			"workers/agent/claude.go", // the CLI's argument has the same name
+			"workers/agent/options.go",
+			"workers/manifest/manifest.go",
+			"workers/prompt/task.go",
+		},
 	}
 	files := goFiles(t)
 	for name, want := range want {
