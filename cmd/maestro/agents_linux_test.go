@@ -1,0 +1,223 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"maestro/api/client"
+	"maestro/service/wire"
+	"maestro/workers/processes"
+)
+
+var agentSessions = flag.Int("agent-sessions", 50, "how many scripted agents run while the server is killed")
+
+// scripted is an agent that reports, waits until a file is there, and reports again. What it starts has a session of its
+// own, as the tools of real agents have.
+const scripted = `#!/bin/bash
+cat >/dev/null
+setsid sleep 600 &
+for i in 1 2 3; do maestro report progress "step $i" || exit 9; done
+until [ -e go ]; do read -t 0.05 <> <(:); done
+for i in 4 5 6; do maestro report progress "step $i" || exit 9; done
+maestro report complete "all six steps"
+`
+
+// agentsHome is a server that launches scripted agents.
+type agentsHome struct {
+	*killed
+
+	target, workspaces string
+	project            string
+}
+
+// newAgents starts a server with an agent called scripted.
+func newAgents(t *testing.T, script string, options ...string) *agentsHome {
+	t.Helper()
+	dir := t.TempDir()
+	h := &agentsHome{
+		killed: &killed{
+			t:     t,
+			home:  filepath.Join(dir, "home"),
+			acked: map[string]client.Answer{},
+		},
+		target:     filepath.Join(dir, "target"),
+		workspaces: filepath.Join(dir, "workspaces"),
+	}
+	h.options = append([]string{"--workspaces", h.workspaces, "--backup-every", "off"}, options...)
+	agent := filepath.Join(dir, "agent.sh")
+	config, err := json.Marshal(map[string]any{"agents": map[string]any{
+		"scripted": map[string]any{"command": []string{agent}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, made := range []string{h.home, h.target} {
+		if err := os.Mkdir(made, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range map[string]string{agent: script, filepath.Join(h.home, "agents.json"): string(config)} {
+		if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(filepath.Join(h.home, "agents.json"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.start()
+	t.Cleanup(func() {
+		_ = h.process.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = h.process.Wait()
+		processes.Kill(processes.With(wire.EnvWorkspace + "=" + h.workspaces))
+	})
+	project, _ := h.made(h.admin(), "project:create", map[string]any{"name": "P", "workingDir": h.target})
+	h.project = project["projectId"].(string)
+	return h
+}
+
+// spawn spawns a session for a new task, which the runner launches.
+func (h *agentsHome) spawn(more map[string]any) (session string) {
+	h.t.Helper()
+	admin := h.admin()
+	task, _ := h.made(admin, "task:create", map[string]any{"project": h.project, "title": "T"})
+	body := map[string]any{"project": h.project, "taskIds": []any{task["taskId"]}, "agent": "scripted"}
+	for name, value := range more {
+		body[name] = value
+	}
+	spawned, _ := h.made(admin, "session:spawn", body)
+	return spawned["sessionId"].(string)
+}
+
+// until waits until a condition holds.
+func (h *agentsHome) until(what string, holds func() bool) {
+	h.t.Helper()
+	for range 6000 {
+		if holds() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // other processes have to get there
+	}
+	log, _ := os.ReadFile(filepath.Join(h.home, "sessions"))
+	h.t.Fatalf("never: %s\n%s%s", what, h.stderr.String(), log)
+}
+
+// sessions returns the sessions with their timelines.
+func (h *agentsHome) list() []wire.Session {
+	h.t.Helper()
+	list, err := h.admin().Sessions(h.t.Context(), wire.SessionFilter{ProjectID: h.project})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return list
+}
+
+// steps counts how often a session reported each step.
+func (h *agentsHome) steps(session string) map[string]int {
+	h.t.Helper()
+	entries, err := h.admin().SessionTimeline(h.t.Context(), session)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	steps := map[string]int{}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Message, "step ") {
+			steps[e.Message]++
+		}
+	}
+	return steps
+}
+
+// TestScriptedAgentsSurviveRestarts kills the server, with its runner, three times while many agents work, and the
+// supervisors of some. Every session must end in a known state, no report may be lost or doubled, and nothing may be
+// left: no process, no socket.
+func TestScriptedAgentsSurviveRestarts(t *testing.T) {
+	h := newAgents(t, scripted, "--agents", strconv.Itoa(*agentSessions*4/5))
+	var sessions []string
+	for range *agentSessions {
+		sessions = append(sessions, h.spawn(nil))
+	}
+	var victims []string
+	for round := range 3 {
+		h.until("agents of round "+strconv.Itoa(round)+" report", func() bool {
+			at := 0
+			for _, x := range h.list() {
+				if x.Run != nil && h.steps(x.ID)["step 3"] > 0 {
+					at++
+				}
+			}
+			return at >= (round+1)**agentSessions/6
+		})
+		h.restart(func() {
+			victim := sessions[round]
+			victims = append(victims, victim)
+			pid := h.supervisor(victim)
+			if pid == 0 {
+				t.Fatalf("no supervisor of %s runs", victim)
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if err := os.WriteFile(filepath.Join(h.target, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.until("all sessions have ended", func() bool {
+		for _, x := range h.list() {
+			if x.EndedAt == nil || x.Run == nil || x.Run.ExitedAt == nil {
+				return false
+			}
+		}
+		return true
+	})
+	for _, x := range h.list() {
+		if slices.Contains(victims, x.ID) {
+			if x.Status != "failed" || !strings.Contains(x.EndReason, "supervisor") {
+				t.Errorf("the session without supervisor is %s: %s", x.Status, x.EndReason)
+			}
+			continue
+		}
+		if x.Status != "completed" || x.Run.Number != 1 {
+			t.Errorf("session %s is %s after run %d: %s", x.ID, x.Status, x.Run.Number, x.EndReason)
+		}
+		steps := h.steps(x.ID)
+		for i := range 6 {
+			if n := steps[fmt.Sprintf("step %d", i+1)]; n != 1 {
+				t.Errorf("session %s reported step %d %d times", x.ID, i+1, n)
+			}
+		}
+	}
+	h.nothingLeft()
+}
+
+// supervisor returns the process of a session's supervisor, 0 if there is none.
+func (h *agentsHome) supervisor(session string) int {
+	out, err := exec.Command("pgrep", "-f", "maestro "+wire.ProgramSupervisor+" "+session+"$").Output()
+	if err != nil {
+		return 0
+	}
+	pid, _ := strconv.Atoi(strings.TrimSpace(strings.Split(string(out), "\n")[0]))
+	return pid
+}
+
+// nothingLeft checks that no process and no socket of an agent is left.
+func (h *agentsHome) nothingLeft() {
+	h.t.Helper()
+	h.until("no process of an agent is left", func() bool {
+		return len(processes.With(wire.EnvWorkspace+"="+h.workspaces)) == 0
+	})
+	h.until("no socket of an agent is left", func() bool {
+		left, err := filepath.Glob(filepath.Join(h.workspaces, ".run", "*"))
+		return err == nil && len(left) == 0
+	})
+}
