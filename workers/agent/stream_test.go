@@ -54,13 +54,13 @@ func TestCommandsAreUnwrapped(t *testing.T) {
 	for printed, want := range map[string]string{
 		`/bin/bash -c 'sleep 3'`: "sleep 3",
 		`/bin/bash -lc true`:     "true",
-		`/bin/bash -c "it='q\"'; echo \""'$it" '"\\"'$x | cat > "a b.txt"'`: `it='q"'; echo "$it" \$x | cat > "a b.txt"`,
-		`/bin/bash -c 'a` + "\n" + `b'`:                                     "a\nb",
-		`/bin/sh -c ''`:                                                     "",
-		`ls -l`:                                                             "ls -l",
-		`bash -c 'unfinished`:                                               "unfinished",
-		`bash -c "unfinished \`:                                             `unfinished \`,
-		`bash -c a\`:                                                        "a",
+		`/bin/bash -c "it='q\"'; echo \""'$it" '"\\"'$x | cat > "a b"'`: `it='q"'; echo "$it" \$x | cat > "a b"`,
+		`/bin/bash -c 'a` + "\n" + `b'`:                                 "a\nb",
+		`/bin/sh -c ''`:                                                 "",
+		`ls -l`:                                                         "ls -l",
+		`bash -c 'unfinished`:                                           "unfinished",
+		`bash -c "unfinished \`:                                         `unfinished \`,
+		`bash -c a\`:                                                    "a",
 	} {
 		if got := unwrapped(printed); got != want {
 			t.Errorf("%s is %q, want %q", printed, got, want)

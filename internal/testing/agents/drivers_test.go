@@ -148,8 +148,8 @@ func TestHookCannotBeSwitchedOff(t *testing.T) {
 		}
 		state := filepath.Join(r.launch.State, r.name)
 		// The CLIs notice changed settings after a second.
-		change := "mkdir -p " + state + "/.gemini; cp .claude/settings.json .codex/* " + state + "; cp .gemini/settings.json " + state +
-			"/.gemini; cp .gemini/.env .env " + state + "; sleep 2"
+		change := "cd " + state + " && mkdir -p .gemini && T=" + r.launch.Target + " && cp $T/.claude/settings.json " +
+			"$T/.codex/* $T/.env . && cp $T/.gemini/settings.json $T/.gemini/.env .gemini && sleep 2"
 		r.steps(mockmodel.Shell("touch forbidden"), mockmodel.Shell(change), mockmodel.Shell("touch forbidden"))
 		r.run(agent.Used{})
 		if r.has("forbidden") {
@@ -385,6 +385,45 @@ func TestModelRefusesLogin(t *testing.T) {
 		}
 		if *record {
 			r.record("login", o)
+		}
+	})
+}
+
+// The hook learns which file a tool changes, and the call has the same key in the output.
+func TestHookSeesChangedFiles(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		path := filepath.Join(r.launch.Target, "new.txt")
+		write := map[string]mockmodel.Step{
+			agent.Claude: {Tool: "Write", Arguments: map[string]any{"file_path": path, "content": "x"}},
+			agent.Gemini: {Tool: "write_file", Arguments: map[string]any{"file_path": path, "content": "x"}},
+			agent.Codex: {
+				Tool:      "exec",
+				Arguments: "text(await tools.apply_patch(`*** Begin Patch\n*** Add File: new.txt\n+x\n*** End Patch`))",
+			},
+		}[r.name]
+		r.steps(write)
+		o := r.run(agent.Used{})
+		judged, called := r.judged(), seen[agent.Called](o)
+		if len(judged) == 0 || len(called) != 1 || !r.has("new.txt") {
+			r.Fatalf("judged %+v, called %+v", judged, called)
+		}
+		call := judged[0].Call
+		if call.Kind != agent.KindEdit || len(call.Paths) != 1 || filepath.Base(call.Paths[0]) != "new.txt" ||
+			call.Key == "" || call.Key != called[0].Key {
+			r.Errorf("judged %+v, called %+v", call, called[0])
+		}
+	})
+}
+
+// An agent commits in the name of its user.
+func TestAgentsCommit(t *testing.T) {
+	everyAgent(t, func(r *rig) {
+		r.put("../home/.gitconfig", "[user]\nname = The User\nemail = user@example.com\n")
+		r.steps(mockmodel.Shell("git init -q && git commit -q --allow-empty -m x && git log --format=%an > author.txt"))
+		r.run(agent.Used{})
+		author, err := os.ReadFile(filepath.Join(r.launch.Target, "author.txt"))
+		if err != nil || strings.TrimSpace(string(author)) != "The User" {
+			r.Errorf("the author is %q, %v", author, err)
 		}
 	})
 }
