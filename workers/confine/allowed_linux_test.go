@@ -58,7 +58,7 @@ func TestAllowed(t *testing.T) {
 			if _, err := exec.LookPath(test.needs); test.needs != "" && err != nil {
 				t.Skipf("%s is not installed", test.needs)
 			}
-			for name, layers := range map[string][]Layer{"all": all, "without namespaces": alone(all)} {
+			for name, layers := range map[string][]Layer{"all": all, "without namespaces": without(all, Namespaces)} {
 				w := newWorld(t)
 				cmd, output := w.command(test.argv...)
 				code := w.run(layers, cmd)

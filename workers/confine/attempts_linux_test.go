@@ -16,6 +16,8 @@ type attempt struct {
 	argv []string
 	// mounts says that only the mount namespace refuses it: Landlock alone does not.
 	mounts bool
+	// landlock says that only Landlock refuses it: the other layers do not.
+	landlock bool
 	// root says that only root can do it unconfined.
 	root bool
 	// prepare is called before the command starts.
@@ -43,6 +45,20 @@ var attempts = []attempt{
 		name: "read through a link that was there", argv: shell("cat {target}/planted/id"),
 		prepare: func(t *testing.T, w *world, _ *exec.Cmd) {
 			must(t, os.Symlink(filepath.Join(w.home, ".ssh"), filepath.Join(w.target, "planted")))
+		},
+	},
+	{
+		name: "read through a link of the user", argv: shell("cat {home}/keys/id"),
+		prepare: func(t *testing.T, w *world, _ *exec.Cmd) {
+			must(t, os.Symlink(".ssh", filepath.Join(w.home, "keys")))
+		},
+	},
+	{
+		name: "read through a link to a hidden file", argv: shell("cat {home}/.netrc"),
+		prepare: func(t *testing.T, w *world, _ *exec.Cmd) {
+			path := filepath.Join(w.home, "netrc")
+			must(t, os.WriteFile(path, []byte(secretText), 0o600))
+			must(t, os.Symlink("netrc", filepath.Join(w.home, ".netrc")))
 		},
 	},
 	{name: "read through dots", argv: shell("cat {target}/../.ssh/id")},
@@ -108,7 +124,7 @@ var attempts = []attempt{
 	},
 	// processes
 	{name: "kill another process", argv: shell("kill -9 {pid}")},
-	{name: "signal agent-exec", argv: shell("kill -0 $PPID")},
+	{name: "signal agent-exec", argv: shell("kill -0 $PPID"), landlock: true},
 	{name: "trace another process", argv: helper("ptrace", "{pid}")},
 	{name: "trace agent-exec", argv: shell("{self} program ptrace $PPID")},
 	{
@@ -125,7 +141,7 @@ var attempts = []attempt{
 	},
 	// sockets and keys
 	{name: "connect to a socket", argv: helper("connect", "unix", "{socket}"), mounts: true},
-	{name: "connect to an abstract socket", argv: helper("connect", "unix", "{abstract}")},
+	{name: "connect to an abstract socket", argv: helper("connect", "unix", "{abstract}"), landlock: true},
 	{
 		name: "open a window in tmux", needs: "tmux", mounts: true,
 		argv:    shell("tmux -S {outside}/tmux new-window -d true"),
@@ -176,8 +192,12 @@ func TestAttempts(t *testing.T) {
 				t.Errorf("all layers allow it\n%s", output)
 			}
 			// On a machine that forbids user namespaces.
-			if code, output := a.run(t, alone(all)); (code == 0) != a.mounts {
+			if code, output := a.run(t, without(all, Namespaces)); (code == 0) != a.mounts {
 				t.Errorf("without namespaces, the exit code is %d\n%s", code, output)
+			}
+			// On a kernel without Landlock.
+			if code, output := a.run(t, without(all, landlock(landlockVersion(all)))); (code == 0) != a.landlock {
+				t.Errorf("without Landlock, the exit code is %d\n%s", code, output)
 			}
 			// The attempt is real: whoever is not confined can do it.
 			if code, output := a.run(t, nil); code != 0 {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ func both(t *testing.T, test func(t *testing.T, layers []Layer)) {
 	t.Helper()
 	all := everything(t, Policy{})
 	t.Run("all layers", func(t *testing.T) { test(t, all) })
-	t.Run("without namespaces", func(t *testing.T) { test(t, alone(all)) })
+	t.Run("without namespaces", func(t *testing.T) { test(t, without(all, Namespaces)) })
 }
 
 func TestExitCodes(t *testing.T) {
@@ -162,6 +163,29 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	if _, err := Start(ctx, agentExec(), w.policy, all, cmd); !errors.Is(err, reason) {
 		t.Errorf("Start: %v", err)
 	}
+}
+
+// The layers are those of the command itself, not only what attempts notice.
+func TestStatus(t *testing.T) {
+	both(t, func(t *testing.T, layers []Layer) {
+		w := newWorld(t)
+		cmd, output := w.command(shell("grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status")...)
+		if code := w.run(layers, cmd); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, output)
+		}
+		want := map[string]string{"NoNewPrivs:": "1", "Seccomp:": "2"}
+		for _, name := range []string{"CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"} {
+			want[name] = "0000000000000000"
+		}
+		if os.Getuid() != 0 && !slices.Contains(layers, Namespaces) {
+			delete(want, "CapBnd:") // only root may lower it
+		}
+		for name, value := range want {
+			if !strings.Contains(output.String(), name+"\t"+value+"\n") {
+				t.Errorf("%s is not %s\n%s", name, value, output)
+			}
+		}
+	})
 }
 
 // Whoever runs agent-exec by hand is told what to do.

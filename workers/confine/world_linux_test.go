@@ -165,9 +165,9 @@ func everything(t *testing.T, p Policy) []Layer {
 	return p.Layers(Available(t.Context(), agentExec()))
 }
 
-// alone returns the layers without Namespaces.
-func alone(layers []Layer) []Layer {
-	return slices.DeleteFunc(slices.Clone(layers), func(l Layer) bool { return l == Namespaces || l == NetworkNone })
+// without returns the layers except one.
+func without(layers []Layer, except Layer) []Layer {
+	return slices.DeleteFunc(slices.Clone(layers), func(l Layer) bool { return l == except })
 }
 
 func must(t *testing.T, err error) {
