@@ -111,12 +111,18 @@ var attempts = []attempt{
 		name: "add a cron table", root: true,
 		argv: shell("mkdir -p /etc/cron.d && echo '#' > /etc/cron.d/confine-test && rm /etc/cron.d/confine-test"),
 	},
-	{name: "change a setting of the kernel", argv: shell("f=/proc/sys/kernel/panic; v=$(cat $f) && echo $v > $f"), root: true},
+	{
+		name: "change a setting of the kernel", root: true,
+		argv: shell("f=/proc/sys/kernel/panic; v=$(cat $f) && echo $v > $f"),
+	},
 	{name: "change rights", argv: shell("chmod 777 {outside}/notes"), mounts: true},
 	{name: "change the owner", argv: shell("chown $(id -u) {outside}/notes"), mounts: true},
 	{name: "change the time", argv: shell("touch -d 2001-01-01 {outside}/notes"), mounts: true},
 	{name: "change what must not change", argv: shell("echo x > {workspace}/.state/rules"), mounts: true},
-	{name: "replace what must not change", argv: shell("cd {workspace}/.state && echo x > new && mv new rules"), mounts: true},
+	{
+		name: "replace what must not change", mounts: true,
+		argv: shell("cd {workspace}/.state && echo x > new && mv new rules"),
+	},
 	{name: "delete what must not change", argv: shell("rm {workspace}/.state/rules"), mounts: true},
 	{
 		name: "replace the directory of what must not change", mounts: true,
@@ -128,7 +134,8 @@ var attempts = []attempt{
 	{name: "trace another process", argv: helper("ptrace", "{pid}")},
 	{name: "trace agent-exec", argv: shell("{self} program ptrace $PPID")},
 	{
-		name: "become another user through a setuid program", root: true,
+		name: "become another user through a setuid program",
+		root: true,
 		argv: []string{"{outside}/setuid", "program", "euid", "12345"},
 		prepare: func(t *testing.T, w *world, _ *exec.Cmd) {
 			binary, err := os.ReadFile(os.Args[0])
@@ -143,12 +150,19 @@ var attempts = []attempt{
 	{name: "connect to a socket", argv: helper("connect", "unix", "{socket}"), mounts: true},
 	{name: "connect to an abstract socket", argv: helper("connect", "unix", "{abstract}"), landlock: true},
 	{
-		name: "open a window in tmux", needs: "tmux", mounts: true,
+		name:    "open a window in tmux",
+		needs:   "tmux",
+		mounts:  true,
 		argv:    shell("tmux -S {outside}/tmux new-window -d true"),
 		prepare: startTmux,
 	},
 	{name: "read the user's keys in the kernel", argv: helper("keyring")},
-	{name: "type into the terminal", argv: helper("type"), prepare: giveTerminal, root: true},
+	{
+		name:    "type into the terminal",
+		argv:    helper("type"),
+		prepare: giveTerminal,
+		root:    true,
+	},
 	{
 		name: "write to another terminal", argv: shell("echo x > $OTHER"),
 		prepare: func(t *testing.T, _ *world, cmd *exec.Cmd) {
@@ -157,7 +171,9 @@ var attempts = []attempt{
 		},
 	},
 	{
-		name: "read shared memory of the user", argv: shell("cat /dev/shm/$SHM"), mounts: true,
+		name:   "read shared memory of the user",
+		argv:   shell("cat /dev/shm/$SHM"),
+		mounts: true,
 		prepare: func(t *testing.T, _ *world, cmd *exec.Cmd) {
 			file, err := os.CreateTemp("/dev/shm", "confine")
 			must(t, err)
@@ -168,7 +184,9 @@ var attempts = []attempt{
 	},
 	// other views of the machine
 	{
-		name: "mount", argv: helper("mount", "{outside}"), root: true,
+		name: "mount",
+		argv: helper("mount", "{outside}"),
+		root: true,
 		prepare: func(t *testing.T, w *world, _ *exec.Cmd) {
 			t.Cleanup(func() { _ = unix.Unmount(w.outside, unix.MNT_DETACH) }) // only the unconfined attempt mounts
 		},

@@ -24,7 +24,8 @@ func both(t *testing.T, test func(t *testing.T, layers []Layer)) {
 
 func TestExitCodes(t *testing.T) {
 	both(t, func(t *testing.T, layers []Layer) {
-		for line, want := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -TERM $$": 128 + 15, "kill -KILL $$": 128 + 9} {
+		lines := map[string]int{"exit 0": 0, "exit 7": 7, "kill -TERM $$": 128 + 15, "kill -KILL $$": 128 + 9}
+		for line, want := range lines {
 			w := newWorld(t)
 			cmd, output := w.command(shell(line)...)
 			if code := w.run(layers, cmd); code != want {

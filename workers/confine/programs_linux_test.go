@@ -92,7 +92,8 @@ var programs = map[string]func(args []string) error{
 		if err != nil {
 			return err
 		}
-		return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
+		to := &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}
+		return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, to)
 	},
 	"loopback": func([]string) error {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -95,7 +95,8 @@ func scratch(t *testing.T) string {
 
 func (w *world) startVictim() {
 	w.t.Helper()
-	victim := exec.Command(os.Args[0], "program", "victim", filepath.Join(w.home, ".ssh/id"), w.socket, w.allowed, w.abstract)
+	victim := exec.Command(os.Args[0], "program", "victim", filepath.Join(w.home, ".ssh/id"),
+		w.socket, w.allowed, w.abstract)
 	victim.Env = append(os.Environ(), "TOKEN="+secretText)
 	hold, err := victim.StdinPipe()
 	must(w.t, err)
@@ -115,8 +116,10 @@ func (w *world) startVictim() {
 
 // replace puts the names of this world into a command line.
 func (w *world) replace(argv []string) []string {
-	names := strings.NewReplacer("{home}", w.home, "{target}", w.target, "{workspace}", w.workspace, "{outside}", w.outside,
-		"{socket}", w.socket, "{allowed}", w.allowed, "{abstract}", w.abstract, "{pid}", w.pid, "{number}", w.fd, "{self}", os.Args[0])
+	names := strings.NewReplacer(
+		"{home}", w.home, "{target}", w.target, "{workspace}", w.workspace, "{outside}", w.outside,
+		"{socket}", w.socket, "{allowed}", w.allowed, "{abstract}", w.abstract,
+		"{pid}", w.pid, "{number}", w.fd, "{self}", os.Args[0])
 	var replaced []string
 	for _, arg := range argv {
 		replaced = append(replaced, names.Replace(arg))
