@@ -23,8 +23,8 @@ func Available(ctx context.Context, self []string) (layers []Layer) {
 	return layers
 }
 
-// Probe tries each layer: it applies it in a child that self starts, as Start does, and that runs no command. It takes as
-// long as starting a few programs; callers keep the result. Without layers for this system, it returns nothing.
+// Probe tries each layer: it applies it in a child that self starts, as Start does, and that runs no command. It takes
+// as long as starting a few programs; callers keep the result. On a system without layers, it returns nothing.
 func Probe(ctx context.Context, self []string) (tried []Support) {
 	candidates := candidates()
 	for _, c := range candidates {
@@ -56,7 +56,8 @@ type candidate struct {
 
 // try applies layers in a child.
 func try(ctx context.Context, self []string, layers []Layer) error {
-	process, err := start(ctx, self, request{Layers: layers, Try: true, Policy: Policy{Home: "/nonexistent"}}, &exec.Cmd{})
+	r := request{Layers: layers, Try: true, Policy: Policy{Home: "/nonexistent"}}
+	process, err := start(ctx, self, r, &exec.Cmd{})
 	if err != nil {
 		return err
 	}

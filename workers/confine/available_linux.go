@@ -12,11 +12,12 @@ func candidates() []candidate {
 	version := kernelLandlock()
 	if version == 0 {
 		version = oldestLandlock
-		landlockMissing = fmt.Errorf("this kernel has no Landlock, or one older than version %d: use Linux 6.2 or later, "+
-			"with landlock in its lsm= list", oldestLandlock)
+		landlockMissing = fmt.Errorf("this kernel has no Landlock, or one older than version %d: "+
+			"use Linux 6.2 or later, with landlock in its lsm= list", oldestLandlock)
 	}
 	if portsMissing = landlockMissing; portsMissing == nil && version < landlockPorts {
-		portsMissing = errors.New("Landlock cannot restrict ports before version 4: use Linux 6.7 or later")
+		portsMissing = fmt.Errorf("this kernel has %s, which cannot restrict ports: use Linux 6.7 or later",
+			landlock(version))
 	}
 	if _, known := thisMachine(); !known {
 		seccompMissing = fmt.Errorf("there is no filter for processors of type %s", runtime.GOARCH)

@@ -50,10 +50,16 @@ func TestNetwork(t *testing.T) {
 			"another port by MPTCP", helper("connect-protocol", fmt.Sprint(closed), fmt.Sprint(unix.IPPROTO_MPTCP)),
 			map[Network]bool{None: true, Ports: true},
 		},
-		{"another port by TCP Fast Open", helper("connect-fast", fmt.Sprint(closed)), map[Network]bool{None: true, Ports: true}},
+		{
+			"another port by TCP Fast Open", helper("connect-fast", fmt.Sprint(closed)),
+			map[Network]bool{None: true, Ports: true},
+		},
 		{"own loopback", helper("loopback"), map[Network]bool{Ports: true}},
 		{"an allowed socket", helper("connect", "unix", "{allowed}"), nil},
-		{"a socket outside", helper("connect", "unix", "{socket}"), map[Network]bool{Open: true, Ports: true, None: true}},
+		{
+			"a socket outside", helper("connect", "unix", "{socket}"),
+			map[Network]bool{Open: true, Ports: true, None: true},
+		},
 		{"the host of a virtual machine", helper("vsock"), map[Network]bool{Ports: true, None: true}},
 	}
 	for _, test := range tests {

@@ -24,8 +24,8 @@ type Policy struct {
 	// Exposed are paths that the command may read although they are hidden by default: Secrets, other homes, and where
 	// Namespaces is active, /tmp, /var/tmp and /run.
 	Exposed []string
-	// Temp is the command's own directory for temporary files. With Namespaces it is /tmp and /var/tmp too. TMPDIR names
-	// it.
+	// Temp is the command's own directory for temporary files. TMPDIR names it. With Namespaces, it is also what the
+	// command sees at /tmp and /var/tmp.
 	Temp string
 	// Network says how much of the network the command may use.
 	Network Network
