@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -53,6 +54,8 @@ type supervisor struct {
 	options events.AgentOptions
 	model   string
 	socket  string
+	// opened are the skills, which are closed at the end.
+	opened []io.Closer
 	// given are the variables that a user set for the session.
 	given map[string]string
 	// over is closed when the session has ended, or its secret is not valid any more; why says which.
@@ -205,6 +208,9 @@ func (s *supervisor) supervise(ctx context.Context, drivers func(name string) (a
 	defer stopRecording()
 	group.Go(func() { s.records.run(recording) })
 	exit := s.work(ctx, &group, helpers, drivers)
+	for _, skill := range s.opened {
+		_ = skill.Close() // it was only read
+	}
 	if ctx.Err() != nil {
 		exit.Reason = "its supervisor was told to stop"
 	}
