@@ -257,6 +257,21 @@ func (w *world) stage(column rune) stage {
 	}
 }
 
+// before executes what comes before a write.
+func (w *world) before(row write, s stage) {
+	w.Helper()
+	for first := range strings.SplitSeq(row.first, "; ") {
+		by := adminToken
+		first, runs := strings.CutPrefix(first, "terminal ")
+		if runs {
+			by = service.RunnerToken(serverKey, "terminal", "", service.FirstGeneration)
+		}
+		if id, body, ok := strings.Cut(first, " "); ok {
+			w.do(by, id, s.names.Replace(body)).is(200)
+		}
+	}
+}
+
 // hook returns the id of a webhook, and creates it if there is none.
 func (w *world) hook() string {
 	w.Helper()
@@ -350,16 +365,7 @@ func TestEveryCellOfThePermissionTable(t *testing.T) {
 			w := openInside(t, nil)
 			for _, column := range columns {
 				s := w.stage(column)
-				for first := range strings.SplitSeq(row.first, "; ") {
-					by := adminToken
-					first, runs := strings.CutPrefix(first, "terminal ")
-					if runs {
-						by = service.RunnerToken(serverKey, "terminal", "", service.FirstGeneration)
-					}
-					if id, body, ok := strings.Cut(first, " "); ok {
-						w.do(by, id, s.names.Replace(body)).is(200)
-					}
-				}
+				w.before(row, s)
 				before := w.log.head()
 				r := w.do(s.token, row.id, s.names.Replace(row.body))
 				if may(row.who, column) {
