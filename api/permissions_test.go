@@ -24,7 +24,8 @@ const columns = "WQTOUEFZDGNARXVP"
 type write struct{ id, body, first, who string }
 
 // writes has a good body of each command, and a second one of some. first are commands that the admin, or the runner
-// terminal, executes before, as "id body; terminal id body". who names the columns that may use it, by the oracle's table; for some bodies they differ.
+// terminal, executes before, as "id body; terminal id body". who names the columns that may use it, by the oracle's
+// table; for some bodies they differ.
 var writes = withCells([]write{
 	{"session:register", `{SELF}`, "", ""},
 	{"session:complete", `{"sessionId":"ME"}`, "", ""},
