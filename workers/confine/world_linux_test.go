@@ -31,6 +31,7 @@ type world struct {
 	allowed   string // a socket that the policy gives
 	abstract  string
 	pid, fd   string // of the victim
+	cache     string // of Go's results, if the test has one
 	policy    Policy
 }
 
@@ -119,7 +120,7 @@ func (w *world) replace(argv []string) []string {
 	names := strings.NewReplacer(
 		"{home}", w.home, "{target}", w.target, "{workspace}", w.workspace, "{outside}", w.outside,
 		"{socket}", w.socket, "{allowed}", w.allowed, "{abstract}", w.abstract,
-		"{pid}", w.pid, "{number}", w.fd, "{self}", os.Args[0])
+		"{pid}", w.pid, "{number}", w.fd, "{self}", os.Args[0], "{cache}", w.cache)
 	var replaced []string
 	for _, arg := range argv {
 		replaced = append(replaced, names.Replace(arg))
@@ -162,6 +163,7 @@ func agentExec() []string { return []string{os.Args[0], "agent-exec"} }
 // everything returns all layers that a policy can use here. A machine without one of them cannot run the tests.
 func everything(t *testing.T, p Policy) []Layer {
 	t.Helper()
+	var available []Layer
 	for _, s := range Probe(t.Context(), agentExec()) {
 		if s.Missing != nil && offers(s.Layer) {
 			t.Fatalf("this machine can have the layer %s: %v", s.Layer, s.Missing)
@@ -169,8 +171,9 @@ func everything(t *testing.T, p Policy) []Layer {
 		if s.Missing != nil {
 			t.Skipf("this machine does not offer the layer %s: %v", s.Layer, s.Missing)
 		}
+		available = append(available, s.Layer)
 	}
-	return p.Layers(Available(t.Context(), agentExec()))
+	return p.Layers(available)
 }
 
 // offers says whether a machine should have a layer, by other means than those of the package: a test that is skipped
