@@ -54,11 +54,11 @@ var attempts = []attempt{
 		},
 	},
 	{
-		name: "read through a link to a hidden file", argv: shell("cat {home}/.netrc"),
+		name: "read through a link to a hidden file", argv: shell("cat {home}/.pgpass"),
 		prepare: func(t *testing.T, w *world, _ *exec.Cmd) {
-			path := filepath.Join(w.home, "netrc")
+			path := filepath.Join(w.home, "pgpass")
 			must(t, os.WriteFile(path, []byte(secretText), 0o600))
-			must(t, os.Symlink("netrc", filepath.Join(w.home, ".netrc")))
+			must(t, os.Symlink("pgpass", filepath.Join(w.home, ".pgpass")))
 		},
 	},
 	{name: "read through dots", argv: shell("cat {target}/../.ssh/id")},
