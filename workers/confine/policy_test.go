@@ -82,6 +82,11 @@ func TestPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.ReadWrite = append(p.ReadWrite, "/tmp")
+	own, err := p.places(true, "", nil)
+	if got := own.at("/tmp/x"); err != nil || got.from != "" || got.access != writable {
+		t.Errorf("/tmp, which the policy names: %+v, %v", got, err)
+	}
 	for path, want := range map[string]access{
 		"/":                          readable,
 		"/usr/bin/env":               readable,
