@@ -114,7 +114,10 @@ func TestTmpAsATarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, given := range []Policy{{Home: "/nonexistent", Temp: temp, ReadWrite: []string{"/tmp"}}, {Home: "/", Temp: temp}} {
+	for _, given := range []Policy{
+		{Home: "/nonexistent", Temp: temp, ReadWrite: []string{"/tmp"}},
+		{Home: "/nonexistent", Temp: temp},
+	} {
 		ps, err := given.places(true, "", nil)
 		if err != nil {
 			t.Fatal(err)
