@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,30 +9,28 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"maestro/workers/processes"
 )
 
 const (
-	// proc is where the kernel lists processes.
-	proc = "/proc"
 	// ancestorsAtMost bounds one walk up the process tree, walksAtMost the number of restarts because a process ended
 	// meanwhile.
 	ancestorsAtMost = 1000
 	walksAtMost     = 100
-	// exiting is the kernel's flag PF_EXITING.
-	exiting = 0x4
 )
 
 // sessionAbove returns the session of the nearest ancestor process that was started for one, "" if there is none. It
 // sees what the kernel shows to this user: the environment of each ancestor at its start, and its command line.
 func sessionAbove() (session string, err error) {
-	return processes(os.ReadFile).sessionAbove(os.Getpid())
+	return processTable(os.ReadFile).sessionAbove(os.Getpid())
 }
 
-// processes reads files below /proc.
-type processes func(name string) ([]byte, error)
+// processTable reads files below /proc.
+type processTable func(name string) ([]byte, error)
 
-func (p processes) sessionAbove(pid int) (session string, err error) {
-	if _, err := p.process(pid); errors.Is(err, fs.ErrNotExist) {
+func (p processTable) sessionAbove(pid int) (session string, err error) {
+	if _, err := p.read(pid); errors.Is(err, fs.ErrNotExist) {
 		return "", nil // this system shows no processes
 	}
 	for range walksAtMost {
@@ -48,27 +44,27 @@ func (p processes) sessionAbove(pid int) (session string, err error) {
 
 // walk goes up from a process once. It is incomplete if a process ended meanwhile, because its children then have
 // another parent.
-func (p processes) walk(pid int) (session string, whole bool) {
-	child, err := p.process(pid)
+func (p processTable) walk(pid int) (session string, whole bool) {
+	child, err := p.read(pid)
 	if err != nil {
 		return "", false
 	}
 	for range ancestorsAtMost {
-		above := child.parent
+		above := child.Parent
 		if above <= 0 {
 			return "", true
 		}
 		if session := p.startedAs(above); session != "" {
 			return session, false
 		}
-		parent, err := p.process(above)
+		parent, err := p.read(above)
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) && hides(above) {
 			return "", true // another user's process, about which the kernel shows nothing
 		}
-		if err != nil || parent.flags&exiting != 0 {
+		if err != nil || parent.Exiting {
 			return "", false
 		}
-		if again, err := p.process(pid); err != nil || again.parent != above {
+		if again, err := p.read(pid); err != nil || again.Parent != above {
 			return "", false
 		}
 		pid, child = above, parent
@@ -76,37 +72,14 @@ func (p processes) walk(pid int) (session string, whole bool) {
 	return "", false
 }
 
+func (p processTable) read(pid int) (processes.Process, error) { return processes.Read(p, pid) }
+
 // hides reports whether a process exists although the kernel does not show it.
 func hides(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.EPERM) }
 
-// process is the kernel's information about a process.
-type process struct {
-	parent int
-	flags  uint64
-}
-
-func (p processes) process(pid int) (process, error) {
-	stat, err := p(filepath.Join(proc, strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return process{}, err
-	}
-	// the name may contain any characters
-	_, rest, _ := strings.Cut(string(stat[max(bytes.LastIndexByte(stat, ')'), 0):]), " ")
-	fields := strings.Fields(rest)
-	if len(fields) < 7 {
-		return process{}, io.ErrUnexpectedEOF
-	}
-	parent, err := strconv.Atoi(fields[1])
-	if err != nil {
-		return process{}, err
-	}
-	flags, err := strconv.ParseUint(fields[6], 10, 64)
-	return process{parent, flags}, err
-}
-
 // startedAs returns the session for which a process was started, or for which it runs a command.
-func (p processes) startedAs(pid int) string {
-	dir := filepath.Join(proc, strconv.Itoa(pid))
+func (p processTable) startedAs(pid int) string {
+	dir := filepath.Join(processes.Proc, strconv.Itoa(pid))
 	environ, _ := p(filepath.Join(dir, "environ")) // another user's is not shown
 	if session := sessionIn(environment(nulWords(environ))); session != "" {
 		return session

@@ -77,7 +77,7 @@ func TestEndedAncestorHidesNoSession(t *testing.T) {
 			r.add(2000000001, 1999999999, 0, "maestro\x00whoami\x00", "")
 		},
 		"exiting": func(r *tree) {
-			r.add(2000000000, 1999999999, exiting, "", "")
+			r.add(2000000000, 1999999999, 0x4, "", "")
 			r.add(1999999999, 1, 0, "sh\x00", "HOME=/root\x00")
 		},
 	} {
@@ -88,7 +88,7 @@ func TestEndedAncestorHidesNoSession(t *testing.T) {
 			r.add(2000000001, 2000000000, 0, "maestro\x00whoami\x00", "")
 			r.add(1, 0, 0, "init\x00", "")
 			r.then = func(map[string]string) { ends(r) }
-			session, err := processes(r.read).sessionAbove(2000000001)
+			session, err := processTable(r.read).sessionAbove(2000000001)
 			if session != "sess_a" && !errors.Is(err, errOrigin) {
 				t.Errorf("%s after %d reads: %q, %v", name, after, session, err)
 			}
@@ -103,16 +103,16 @@ func TestAncestorsAreLookedAtToTheTop(t *testing.T) {
 	for pid := range 50 {
 		r.add(pid+1, pid, 0, "sh\x00", "HOME=/root\x00")
 	}
-	if session, err := processes(r.read).sessionAbove(50); session != "" || err != nil {
+	if session, err := processTable(r.read).sessionAbove(50); session != "" || err != nil {
 		t.Errorf("%q, %v", session, err)
 	}
-	if session, err := processes((&tree{}).read).sessionAbove(50); session != "" || err != nil {
+	if session, err := processTable((&tree{}).read).sessionAbove(50); session != "" || err != nil {
 		t.Errorf("without /proc: %q, %v", session, err)
 	}
 	for pid := range ancestorsAtMost + 10 {
 		r.add(pid+1, pid, 0, "sh\x00", "HOME=/root\x00")
 	}
-	if _, err := processes(r.read).sessionAbove(ancestorsAtMost + 10); !errors.Is(err, errOrigin) {
+	if _, err := processTable(r.read).sessionAbove(ancestorsAtMost + 10); !errors.Is(err, errOrigin) {
 		t.Errorf("too many ancestors: %v", err)
 	}
 }

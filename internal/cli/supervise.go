@@ -6,6 +6,8 @@ import (
 	"os/signal"
 	"runtime"
 	"time"
+
+	"maestro/workers/processes"
 )
 
 // endsWithin is how long a command may take to end when asked to; then it is killed.
@@ -19,7 +21,7 @@ func supervise(cmd *exec.Cmd, over <-chan error, ending func(error)) error {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, passedOn()...)
 	defer signal.Stop(signals)
-	adopt()
+	processes.Adopt()
 	bindTo(cmd)
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
@@ -34,7 +36,7 @@ func supervise(cmd *exec.Cmd, over <-chan error, ending func(error)) error {
 		return err
 	}
 	orphans := make(chan os.Signal, 1)
-	if signals := childEnded(); len(signals) > 0 { // no signals would mean all
+	if signals := processes.Ended(); len(signals) > 0 { // no signals would mean all
 		signal.Notify(orphans, signals...)
 	}
 	defer signal.Stop(orphans)
@@ -44,7 +46,7 @@ func supervise(cmd *exec.Cmd, over <-chan error, ending func(error)) error {
 	for !finished || !noneBelow() {
 		select {
 		case <-orphans:
-			reap(cmd.Process.Pid)
+			processes.Reap(cmd.Process.Pid)
 		case result = <-ended:
 			switch {
 			case why != nil:

@@ -10,14 +10,6 @@ import (
 // supervised is the command that this process runs.
 var supervised *exec.Cmd
 
-// adopt does nothing: this system has no such mechanism.
-func adopt() {}
-
-// childEnded are the signals that say that a child has ended; none is needed here.
-func childEnded() []os.Signal { return nil }
-
-func reap(int) {}
-
 // bindTo records the command, the only process that endAll can reach here.
 func bindTo(cmd *exec.Cmd) { supervised = cmd }
 

@@ -1,0 +1,118 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"maestro/internal/files"
+)
+
+// The files of a session's runs, in sessions/<id>/: the lock that its supervisor holds, what is known of the run, the
+// decisions about the agent's tool calls, and what the supervisor itself printed.
+const (
+	runLock        = "run.lock"
+	runFile        = "run.json"
+	decisionsFile  = "decisions.jsonl"
+	supervisorFile = "supervisor.log"
+)
+
+// ErrSupervised says that a supervisor of the session runs on this machine.
+var ErrSupervised = errors.New("a supervisor of the session runs already")
+
+// RunFiles are the files of a session's run, for its supervisor alone. The operating system releases the lock when the
+// supervisor dies.
+type RunFiles struct {
+	home *Home
+	dir  string
+	lock *os.File
+}
+
+// TakeRun locks the files of a session's run. It fails with ErrSupervised if another supervisor has them. The caller
+// checks the session's id, and calls Close.
+func (h *Home) TakeRun(session string) (*RunFiles, error) {
+	dir, err := h.makeSessionDir(session)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := files.OpenOrCreate(h.root, path.Join(dir, runLock), os.O_RDWR)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of a run: %w", err)
+	}
+	if err := files.Lock(lock); err != nil {
+		if errors.Is(err, files.ErrHeld) {
+			err = ErrSupervised
+		}
+		return nil, errors.Join(err, lock.Close())
+	}
+	return &RunFiles{h, dir, lock}, nil
+}
+
+// Supervised reports whether a supervisor of the session runs on this machine.
+func (h *Home) Supervised(session string) bool {
+	lock, err := files.Open(h.root, path.Join(sessionsDir, session, runLock), os.O_RDWR)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = lock.Close() }() // which unlocks it
+	return errors.Is(files.LockShared(lock), files.ErrHeld)
+}
+
+// ReadRun returns what the session's last supervisor saved; it fails with fs.ErrNotExist if there was none.
+func (h *Home) ReadRun(session string) ([]byte, error) {
+	return files.Read(h.root, path.Join(sessionsDir, session, runFile), maxNote)
+}
+
+// Save replaces what is known of the run, durably.
+func (r *RunFiles) Save(content []byte) error {
+	name := path.Join(r.dir, runFile)
+	if err := files.Write(r.home.root, name+".new", name, content); err != nil {
+		return fmt.Errorf("save the state of a run: %w", err)
+	}
+	dir, err := r.home.root.Open(r.dir)
+	if err != nil {
+		return fmt.Errorf("save the state of a run: %w", err)
+	}
+	return errors.Join(files.SyncNames(dir), dir.Close())
+}
+
+// Decisions opens the log of the decisions about the agent's tool calls, to append to it. It is outside of what an
+// agent can read.
+func (r *RunFiles) Decisions() (*os.File, error) {
+	return files.OpenOrCreate(r.home.root, path.Join(r.dir, decisionsFile), os.O_WRONLY|os.O_APPEND)
+}
+
+// Close releases the lock.
+func (r *RunFiles) Close() error { return r.lock.Close() }
+
+// SupervisorLog opens the log of a session's supervisor, to append to it.
+func (h *Home) SupervisorLog(session string) (*os.File, error) {
+	dir, err := h.makeSessionDir(session)
+	if err != nil {
+		return nil, err
+	}
+	return files.OpenOrCreate(h.root, path.Join(dir, supervisorFile), os.O_WRONLY|os.O_APPEND)
+}
+
+// SupervisorLogPath returns the path of that log.
+func (h *Home) SupervisorLogPath(session string) string {
+	return filepath.Join(h.dir, sessionsDir, session, supervisorFile)
+}
+
+// SessionDirs returns the ids of the sessions that have a directory in the home.
+func (h *Home) SessionDirs() ([]string, error) {
+	entries, err := h.root.ReadDir(sessionsDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list the sessions of the home: %w", err)
+	}
+	ids := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		if entry.IsDir() {
+			ids = append(ids, entry.Name())
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,35 @@
+package wire
+
+// EnvSocket names the socket of an agent's supervisor, through which the agent's programs reach the server without a
+// secret. EnvWorkspace names the directory that holds the workspaces of sessions.
+const (
+	EnvSocket    = "MAESTRO_SOCKET"
+	EnvWorkspace = "MAESTRO_WORKSPACE"
+)
+
+// HookPath is where a supervisor decides about the tool calls of its agent: the body is what the agent's program says
+// about the call, the answer a [HookAnswer].
+const HookPath = "/hook"
+
+// HeaderKeep, if it is "true", asks a supervisor to keep a command that the server cannot take now. The answer is then
+// a [Kept] with status 202.
+const HeaderKeep = "Maestro-Keep"
+
+// CodeNoServer is the code of a supervisor's answer for a server that does not answer.
+const CodeNoServer = "NO_SERVER"
+
+// Kept says that a command waits in the outbox of its session.
+type Kept struct {
+	Kept    bool   `json:"kept"`
+	Waiting int    `json:"waiting"`
+	Key     string `json:"key"`
+	// Why says why the server cannot take it now.
+	Why string `json:"why,omitempty"`
+}
+
+// HookAnswer is what the hook of an agent's program prints, and its exit code.
+type HookAnswer struct {
+	Stdout   string `json:"stdout,omitempty"`
+	Stderr   string `json:"stderr,omitempty"`
+	ExitCode int    `json:"exitCode"`
+}

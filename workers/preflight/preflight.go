@@ -1,0 +1,265 @@
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"maestro/internal/files"
+)
+
+// Check is what a failure is about.
+type Check string
+
+// The checks, in the order in which they are made. The last three are those of an agent's driver and supervisor.
+const (
+	CheckPaths        Check = "paths"
+	CheckWorkspace    Check = "workspace_dir"
+	CheckTarget       Check = "target_dir"
+	CheckOrchestrator Check = "orchestrator_dir"
+	CheckPermissions  Check = "permissions"
+	CheckDisk         Check = "disk"
+	CheckAgent        Check = "agent"
+	CheckHook         Check = "hook"
+	CheckConfinement  Check = "confinement"
+)
+
+// Failure says that a run cannot start. Match it with errors.As.
+type Failure struct {
+	Check Check
+	// Path is the file or directory that it is about; may be empty.
+	Path string
+	// Message says what is wrong, Fix what the user can do about it.
+	Message, Fix string
+	Err          error
+}
+
+func (f *Failure) Error() string { return f.Message }
+
+func (f *Failure) Unwrap() error { return f.Err }
+
+// PermissionError is the failure of document 001 for a directory that cannot be read and written, even after its
+// permissions were changed: a person has to decide.
+type PermissionError struct{ Err error }
+
+func (e *PermissionError) Error() string { return "PermissionError: " + e.Err.Error() }
+
+func (e *PermissionError) Unwrap() error { return e.Err }
+
+// Options are the directories of a run as they are configured.
+type Options struct {
+	// Workspaces holds the workspace of each session.
+	Workspaces, Session string
+	// Target is the directory that the agent works on; the workspace if empty.
+	Target string
+	// Orchestrator is the configured directory; an empty one below the workspace if empty.
+	Orchestrator string
+	// MaestroHome may be in none of them.
+	MaestroHome string
+	// FixPermissions allows changes of the target's permissions.
+	FixPermissions bool
+	// Room is how many bytes must be free.
+	Room uint64
+}
+
+// Dirs are the directories of a run (docs/spec/001-agent-launch-and-sandbox.md, "Directory Definitions"): absolute,
+// without links.
+type Dirs struct {
+	Workspace, Target, Orchestrator string
+	// ReadOnly says that the agent may only read the orchestrator's directory.
+	ReadOnly bool
+}
+
+// The modes of new directories, and of those whose permissions are corrected.
+const (
+	ownMode   = 0o700
+	fixedMode = 0o755
+)
+
+// Prepare makes the checks of document 001 in its order: existence, access, chmod as a fallback, absolute paths. It
+// creates the workspace if it is missing, and returns the directories or a *Failure.
+func Prepare(o Options) (Dirs, error) {
+	d, err := exist(o)
+	if err != nil {
+		return Dirs{}, err
+	}
+	for _, dir := range []struct {
+		path  string
+		check Check
+		fix   bool
+	}{{d.Workspace, CheckWorkspace, true}, {d.Target, CheckTarget, o.FixPermissions}} {
+		if err := accessible(dir.path, dir.check, dir.fix); err != nil {
+			return Dirs{}, err
+		}
+	}
+	for _, path := range []*string{&d.Workspace, &d.Target, &d.Orchestrator} {
+		if *path, err = filepath.EvalSymlinks(*path); err != nil {
+			return Dirs{}, &Failure{
+				Check:   CheckPaths,
+				Path:    *path,
+				Message: "A directory of the run cannot be resolved: " + files.Bare(err).Error(),
+				Fix:     "look at what is at this path",
+				Err:     err,
+			}
+		}
+	}
+	if err := apart(o, d); err != nil {
+		return Dirs{}, err
+	}
+	d.ReadOnly = d.Orchestrator != d.Target
+	return d, roomy(o, d)
+}
+
+// absolute returns a path as it is meant: ~ is the user's home directory.
+func absolute(path string) (string, error) {
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(home, strings.TrimPrefix(path, "~"))
+	}
+	return filepath.Abs(path)
+}
+
+// exist checks that the directories exist, and creates the workspace.
+func exist(o Options) (d Dirs, err error) {
+	for _, path := range []struct{ from, to *string }{
+		{&o.Workspaces, &d.Workspace}, {&o.Target, &d.Target}, {&o.Orchestrator, &d.Orchestrator},
+	} {
+		if *path.from == "" {
+			continue
+		}
+		if *path.to, err = absolute(*path.from); err != nil {
+			return d, &Failure{
+				Check:   CheckPaths,
+				Path:    *path.from,
+				Message: "The path " + *path.from + " cannot be made absolute",
+				Fix:     "give an absolute path",
+				Err:     err,
+			}
+		}
+	}
+	d.Workspace = filepath.Join(d.Workspace, o.Session)
+	if d.Target == "" {
+		d.Target = d.Workspace
+	}
+	if d.Orchestrator == "" {
+		d.Orchestrator = filepath.Join(d.Workspace, ".orchestrator")
+	}
+	if err := within(o.MaestroHome, d.Workspace); err != nil {
+		return d, err
+	}
+	if err := os.MkdirAll(d.Workspace, ownMode); err != nil {
+		return d, &Failure{
+			Check:   CheckWorkspace,
+			Path:    d.Workspace,
+			Message: "The workspace " + d.Workspace + " cannot be created: " + files.Bare(err).Error(),
+			Fix:     "make the directory above it writable, or name another one with MAESTRO_WORKSPACE",
+			Err:     err,
+		}
+	}
+	if err := isDir(d.Target, CheckTarget, "create it, or spawn a session with another --working-directory"); err != nil {
+		return d, err
+	}
+	if o.Orchestrator == "" {
+		err = os.MkdirAll(d.Orchestrator, ownMode)
+		if err != nil && !errors.Is(err, fs.ErrPermission) { // which accessible corrects
+			return d, &Failure{
+				Check:   CheckOrchestrator,
+				Path:    d.Orchestrator,
+				Message: "The orchestrator's directory cannot be created: " + files.Bare(err).Error(),
+				Fix:     "remove what is at this path",
+				Err:     err,
+			}
+		}
+		return d, nil
+	}
+	return d, isDir(d.Orchestrator, CheckOrchestrator, "create it, or configure another one")
+}
+
+// within refuses a workspace inside Maestro's home, out of which agents are kept.
+func within(home, workspace string) error {
+	if home == "" || !files.Within(workspace, home) {
+		return nil
+	}
+	return &Failure{
+		Check:   CheckWorkspace,
+		Path:    workspace,
+		Message: "The workspace " + workspace + " is inside Maestro's home, which agents may not read",
+		Fix:     "name a directory outside of " + home + " with MAESTRO_WORKSPACE",
+	}
+}
+
+func isDir(path string, check Check, fix string) error {
+	info, err := os.Stat(path)
+	failure := &Failure{Check: check, Path: path, Fix: fix, Err: err}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		failure.Message = "The " + named(check) + " " + path + " does not exist on this machine"
+	case errors.Is(err, fs.ErrPermission):
+		failure.Message = "The " + named(check) + " " + path + " cannot be reached: a directory above it is closed"
+		failure.Check, failure.Err = CheckPermissions, &PermissionError{err}
+		failure.Fix = "let this user enter the directories above it"
+	case err != nil:
+		failure.Message = "The " + named(check) + " " + path + " cannot be read: " + files.Bare(err).Error()
+	case !info.IsDir():
+		failure.Message = "The " + named(check) + " " + path + " is not a directory"
+	default:
+		return nil
+	}
+	return failure
+}
+
+// named says what a check is about.
+func named(check Check) string {
+	switch check {
+	case CheckWorkspace:
+		return "workspace"
+	case CheckOrchestrator:
+		return "orchestrator's directory"
+	case CheckTarget, CheckPaths, CheckPermissions, CheckDisk, CheckAgent, CheckHook, CheckConfinement:
+	}
+	return "working directory"
+}
+
+// apart refuses directories that are Maestro's home or lie in it, and a target that is the root of the file system.
+func apart(o Options, d Dirs) error {
+	for _, path := range []string{d.Workspace, d.Target, d.Orchestrator} {
+		if o.MaestroHome != "" && files.Within(path, o.MaestroHome) {
+			return &Failure{
+				Check:   CheckPaths,
+				Path:    path,
+				Message: "The directory " + path + " is in Maestro's home, which agents may not read",
+				Fix:     "use a directory outside of " + o.MaestroHome,
+			}
+		}
+	}
+	if d.Target == filepath.Dir(d.Target) {
+		return &Failure{
+			Check:   CheckTarget,
+			Path:    d.Target,
+			Message: "The working directory is the root of the file system, in which an agent may not write",
+			Fix:     "give the session a directory to work in",
+		}
+	}
+	return nil
+}
+
+// roomy checks that there is room on the disks.
+func roomy(o Options, d Dirs) error {
+	for _, path := range []string{d.Workspace, d.Target} {
+		if free, known := free(path); known && free < o.Room {
+			return &Failure{
+				Check:   CheckDisk,
+				Path:    path,
+				Message: fmt.Sprintf("Only %d MiB are free on the disk of %s", free>>20, path),
+				Fix:     fmt.Sprintf("make room: a run needs at least %d MiB", o.Room>>20),
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+//go:build !linux
+
+package processes
+
+import "os"
+
+// Process is what the kernel says about a process; nothing on this system.
+type Process struct {
+	Parent  int
+	Exiting bool
+	Started uint64
+}
+
+// Adopt does nothing: this system has no such mechanism.
+func Adopt() {}
+
+// Ended are the signals that say that a child has ended; none is needed here.
+func Ended() []os.Signal { return nil }
+
+// Reap does nothing.
+func Reap(int) {}
+
+// Below returns nothing: this system does not list processes.
+func Below(int) []int { return nil }
+
+// IsBelow reports whether a process is a descendant of another one: it cannot be told here.
+func IsBelow(int, int) bool { return false }
+
+// Signal does nothing.
+func Signal(int, os.Signal) {}
+
+// With returns nothing: this system does not show environments.
+func With(string) []int { return nil }

@@ -1,0 +1,123 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"maestro/api/client"
+	"maestro/internal/home"
+)
+
+// The waits between two attempts to reach the server.
+const (
+	firstWait = 200 * time.Millisecond
+	longWait  = 5 * time.Second
+)
+
+// calls is how a supervisor reaches the server, as the session and as its runner. The server may come back at another
+// address: the home says where.
+type calls struct {
+	home    *home.Home
+	session *client.Client
+	runner  *client.Client
+	after   func(time.Duration) <-chan time.Time
+	logger  *slog.Logger
+
+	mu sync.Mutex
+	// away is since when the server does not answer; zero while it does.
+	away time.Time
+}
+
+// newCalls returns the calls of a run. pinned returns the certificate of the home's server.
+func newCalls(c Config, h *home.Home, logger *slog.Logger) *calls {
+	as := func(token string) *client.Client {
+		return client.New(c.Server, token, client.WithVersion(c.Version), client.WithTimeout(time.Minute),
+			client.WithIdentification(), client.WithPinned(func(base string) string {
+				server, running, err := h.Listening()
+				if err != nil || !running || strings.TrimRight(server.Address, "/") != base {
+					return ""
+				}
+				return server.Certificate
+			}))
+	}
+	return &calls{home: h, session: as(c.SessionToken), runner: as(c.RunnerToken), after: time.After, logger: logger}
+}
+
+func (c *calls) close() {
+	c.session.Close()
+	c.runner.Close()
+}
+
+// find moves both clients to where the home's server listens now.
+func (c *calls) find() {
+	server, running, err := c.home.Listening()
+	if err != nil || !running {
+		return
+	}
+	address := strings.TrimRight(server.Address, "/")
+	if address != c.session.Base() {
+		c.session.Move(address)
+		c.runner.Move(address)
+	}
+}
+
+// noted remembers whether the server answers, and logs it when that changes.
+func (c *calls) noted(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err != nil && c.away.IsZero():
+		c.away = time.Now()
+		c.logger.Warn("the server does not answer; the agent keeps working", "why", err)
+	case err == nil && !c.away.IsZero():
+		c.logger.Info("the server answers again", "away", time.Since(c.away).Round(time.Millisecond).String())
+		c.away = time.Time{}
+	}
+}
+
+// until calls the server again and again until it gives an answer that stands, or ctx ends.
+func (c *calls) until(ctx context.Context, call func(ctx context.Context) error) error {
+	for wait := firstWait; ; wait = min(2*wait, longWait) {
+		err := call(ctx)
+		if err == nil || !client.NotNow(err) {
+			c.noted(nil)
+			return err
+		}
+		c.noted(err)
+		c.find()
+		select {
+		case <-c.after(wait):
+		case <-ctx.Done():
+			return fmt.Errorf("the server was not reached: %w", err)
+		}
+	}
+}
+
+// do sends a command until there is an answer. The key makes it one command.
+func (c *calls) do(ctx context.Context, as *client.Client, id string, body any, key string) (client.Answer, error) {
+	var answer client.Answer
+	err := c.until(ctx, func(ctx context.Context) (err error) {
+		answer, err = as.Do(ctx, id, body, client.Options{Key: key})
+		return err
+	})
+	return answer, err
+}
+
+// refused reports whether the server refused a call for good.
+func refused(err error) bool {
+	var said *client.Error
+	return errors.As(err, &said) && said.Status >= 400 && said.Status < 500 &&
+		said.Status != http.StatusTooManyRequests && said.Status != http.StatusRequestTimeout
+}
+
+// revoked reports whether the caller's credential is no longer valid.
+func revoked(err error) bool {
+	var said *client.Error
+	return errors.As(err, &said) && said.Status == http.StatusUnauthorized
+}

@@ -1,0 +1,75 @@
+package supervisor
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Protocol is the version of what a runner, its supervisors and the server say to each other.
+const Protocol = 1
+
+// Config is what a supervisor is told by the runner that starts it, as one JSON object on its stdin.
+type Config struct {
+	Protocol  int    `json:"protocol"`
+	SessionID string `json:"sessionId"`
+	ProjectID string `json:"projectId"`
+	Runner    string `json:"runner"`
+	Run       int    `json:"run"`
+	// Conversation is the agent's own conversation that this run continues; "" for a new one.
+	Conversation string `json:"conversation,omitempty"`
+	// Resumes says that an earlier run did some of the work.
+	Resumes bool `json:"resumes,omitempty"`
+	// Home is the directory of the home, Server the address of its server.
+	Home   string `json:"home"`
+	Server string `json:"server"`
+	// SessionToken speaks as the session, RunnerToken as its runner.
+	SessionToken string `json:"sessionToken"`
+	RunnerToken  string `json:"runnerToken"`
+	// Program is the path of the maestro program that the agent and its hook run.
+	Program string `json:"program"`
+	// Version is that of the program.
+	Version string `json:"version"`
+	// Workspaces holds the workspaces of all sessions.
+	Workspaces string `json:"workspaces"`
+	// Layers are the layers of confinement that the claim announced.
+	Layers []string `json:"layers"`
+	Limits
+}
+
+// Limits are what a user of the runner may change about every run.
+type Limits struct {
+	// FixPermissions allows changes of the permissions of working directories.
+	FixPermissions bool `json:"fixPermissions,omitempty"`
+	// Silent is how long an agent may be silent before that is shown.
+	Silent time.Duration `json:"silent"`
+	// Room is how many bytes must be free on the disks.
+	Room uint64 `json:"room"`
+}
+
+// The defaults of Limits.
+const (
+	DefaultSilent = 10 * time.Minute
+	DefaultRoom   = 100 << 20
+)
+
+// maxConfig bounds the Config.
+const maxConfig = 1 << 20
+
+// ReadConfig reads a Config, and refuses one of another protocol.
+func ReadConfig(r io.Reader) (Config, error) {
+	var c Config
+	content, err := io.ReadAll(io.LimitReader(r, maxConfig))
+	if err == nil {
+		err = json.Unmarshal(content, &c)
+	}
+	if err != nil {
+		return c, fmt.Errorf("read what to run: %w", err)
+	}
+	if c.Protocol != Protocol {
+		return c, fmt.Errorf("the runner speaks protocol %d, and this program %d: run the same version of maestro",
+			c.Protocol, Protocol)
+	}
+	return c, nil
+}

@@ -1,0 +1,226 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"maestro/api/client"
+	"maestro/service/wire"
+	"maestro/workers/outbox"
+	"maestro/workers/processes"
+	"maestro/workers/socket"
+)
+
+// The limits of what an agent's programs send.
+const (
+	maxBody     = outbox.MaxBody
+	headsWithin = 10 * time.Second
+)
+
+// gate serves the agent's socket: its maestro commands go on to the server with the session's token, its tool calls are
+// decided here.
+type gate struct {
+	calls  *calls
+	keeper *keeper
+	hook   http.HandlerFunc
+	heard  func()
+	logger *slog.Logger
+}
+
+// peerKey is the key of a connection's Peer in the context of its requests.
+type peerKey struct{}
+
+// serve answers on a listener until ctx ends.
+func (g *gate) serve(ctx context.Context, listener net.Listener) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+wire.HookPath, g.hook)
+	mux.HandleFunc("POST /api/commands/{id}", g.command)
+	mux.HandleFunc("/api/", g.forward)
+	mux.HandleFunc("POST /mcp", g.forward)
+	server := &http.Server{
+		Handler:           g.onlyOwn(mux),
+		ReadHeaderTimeout: headsWithin,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			if unix, ok := conn.(*net.UnixConn); ok {
+				if peer, err := socket.PeerOf(unix); err == nil {
+					return context.WithValue(ctx, peerKey{}, peer)
+				}
+			}
+			return ctx
+		},
+		ErrorLog: slog.NewLogLogger(g.logger.Handler(), slog.LevelDebug),
+	}
+	stopped := make(chan struct{})
+	defer context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		_ = server.Close() // its connections belong to processes that have ended
+	})()
+	err := server.Serve(listener)
+	if ctx.Err() != nil {
+		<-stopped
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve the agent's socket: %w", err)
+}
+
+// onlyOwn refuses every process that is not below this one: a socket is a name in the file system, and other agents run
+// as the same user.
+func (g *gate) onlyOwn(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		peer, ok := r.Context().Value(peerKey{}).(socket.Peer)
+		if !ok || peer.UID != os.Geteuid() || !processes.IsBelow(peer.PID, os.Getpid()) {
+			g.logger.Warn("a process that is not the agent's used its socket", "pid", peer.PID)
+			refuse(w, http.StatusForbidden, wire.Problem{
+				Code:    "NOT_ALLOWED",
+				Message: "This socket belongs to another session's agent",
+				Why:     "it serves only the processes that this agent started",
+				Next:    "unset MAESTRO_SOCKET; a session's own processes get theirs from `maestro session exec`",
+			})
+			return
+		}
+		g.heard()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// secretPaths are the reads whose answers hold secrets, which an agent does not get.
+var secretPaths = regexp.MustCompile(`^/api/sessions/[^/]*/(runner-)?credential$`)
+
+// forward sends a request on to the server.
+func (g *gate) forward(w http.ResponseWriter, r *http.Request) {
+	if secretPaths.MatchString(r.URL.Path) {
+		refuse(w, http.StatusForbidden, wire.Problem{
+			Code:    "NOT_ALLOWED",
+			Message: "An agent gets no secret of a session",
+			Why:     "its supervisor has the secret of its own, and the runner those of the sessions that it spawns",
+			Next:    "spawn the session with a runner, which launches it: `maestro session spawn --runner local`",
+		})
+		return
+	}
+	g.pass(w, r, http.MaxBytesReader(w, r.Body, maxBody))
+}
+
+// pass sends a request on to the server and copies the answer, as it comes.
+func (g *gate) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
+	resp, err := g.calls.session.Forward(r, body)
+	if err != nil {
+		g.calls.find()
+		noAnswer(w, err)
+		return
+	}
+	g.calls.noted(nil)
+	defer func() { _ = resp.Body.Close() }()
+	header := w.Header()
+	for name, values := range resp.Header {
+		header[name] = values
+	}
+	w.WriteHeader(resp.StatusCode)
+	flusher := http.NewResponseController(w)
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := resp.Body.Read(buffer)
+		if n > 0 {
+			if _, err := w.Write(buffer[:n]); err != nil {
+				return // nobody reads it any more
+			}
+			_ = flusher.Flush() // a stream is followed as it comes
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// command sends a command on, after those that wait. One that may wait is kept if the server cannot take it now.
+func (g *gate) command(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		refuse(w, http.StatusRequestEntityTooLarge, wire.Problem{
+			Code: "TOO_LARGE", Message: "The command is longer than 1 MiB", Next: "shorten it, or split it",
+		})
+		return
+	}
+	if r.Header.Get(wire.HeaderKeep) != "true" {
+		if err := g.keeper.deliver(r.Context()); err != nil && client.Unreached(err) {
+			noAnswer(w, err)
+			return
+		}
+		g.pass(w, r, strings.NewReader(string(body)))
+		return
+	}
+	g.keep(w, r, body)
+}
+
+// keep answers with the server's answer if there is one, and otherwise keeps the command.
+func (g *gate) keep(w http.ResponseWriter, r *http.Request, body []byte) {
+	err := g.keeper.deliver(r.Context())
+	if err == nil {
+		var resp *http.Response
+		resp, err = g.calls.session.Forward(r, strings.NewReader(string(body)))
+		if err == nil && !later(resp.StatusCode) {
+			defer func() { _ = resp.Body.Close() }()
+			header := w.Header()
+			for name, values := range resp.Header {
+				header[name] = values
+			}
+			w.WriteHeader(resp.StatusCode)
+			_, _ = io.Copy(w, resp.Body) // whoever asked may be gone
+			return
+		}
+		if err == nil {
+			_ = resp.Body.Close()
+			err = fmt.Errorf("the server answered %s", resp.Status)
+		}
+	}
+	g.calls.find()
+	kept, failed := g.keeper.keep(r, body)
+	if failed != nil {
+		refuse(w, http.StatusInternalServerError, wire.Problem{
+			Code:    "NOT_KEPT",
+			Message: "The server does not answer, and the command was NOT kept",
+			Why:     failed.Error(),
+			Next:    "run it again once the server answers",
+		})
+		return
+	}
+	kept.Why = err.Error()
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusAccepted)
+	_ = json.NewEncoder(w).Encode(kept) // whoever asked may be gone
+}
+
+// later reports whether a status says that the server cannot take a command now.
+func later(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable ||
+		status == http.StatusGatewayTimeout
+}
+
+// noAnswer says that the server was not reached.
+func noAnswer(w http.ResponseWriter, err error) {
+	refuse(w, http.StatusBadGateway, wire.Problem{
+		Code:    wire.CodeNoServer,
+		Message: "The server does not answer",
+		Why:     err.Error(),
+		Next:    "go on with what needs no server, and run the command again later; reports are kept",
+	})
+}
+
+func refuse(w http.ResponseWriter, status int, problem wire.Problem) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	problem.IsError = true
+	_ = json.NewEncoder(w).Encode(problem) // whoever asked may be gone
+}
