@@ -49,18 +49,18 @@ type demonstration struct {
 	// home is that of the server, target where the agents work, workspaces where their runner keeps what they print.
 	home, log, target, workspaces string
 
-	you       *caller
-	began     time.Time
-	server    *exec.Cmd
-	project   string
-	tasks     map[string]string // ids by plan id
-	queued    []string
-	cast      map[string]*actor // by name
-	crew      sync.WaitGroup    // what follows the agents
-	ended     chan struct{}     // closed when all sessions have ended
-	allEnded  sync.Once
-	output    sync.WaitGroup // of servers
-	fail      context.CancelCauseFunc
+	you      *caller
+	began    time.Time
+	server   *exec.Cmd
+	project  string
+	tasks    map[string]string // ids by plan id
+	queued   []string
+	cast     map[string]*actor // by name
+	crew     sync.WaitGroup    // what follows the agents
+	ended    chan struct{}     // closed when all sessions have ended
+	allEnded sync.Once
+	output   sync.WaitGroup // of servers
+	fail     context.CancelCauseFunc
 
 	mu       sync.Mutex // guards the fields below, what the actors share, and Out
 	evidence Evidence
