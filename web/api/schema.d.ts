@@ -367,7 +367,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `preflight.failed`. */
+        /**
+         * Record that a check before a launch failed, and ask what to do
+         * @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `preflight.failed`.
+         */
         post: operations["preflightFailed"];
         delete?: never;
         options?: never;
@@ -744,7 +747,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `sandbox.blocked`. */
+        /**
+         * Record that a command of an agent was not allowed to run
+         * @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `sandbox.blocked`.
+         */
         post: operations["sandboxBlocked"];
         delete?: never;
         options?: never;
@@ -761,7 +767,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description For: runner. Decided on: the session is assigned to this runner, or nobody has it and this is a terminal. Becomes the event `session.claimed`. */
+        /**
+         * Begin a run of a session: its runner launches the agent, and nobody else does
+         * @description For: runner. Decided on: the session is assigned to this runner, or nobody has it and this is a terminal. Becomes the event `session.claimed`.
+         */
         post: operations["sessionClaim"];
         delete?: never;
         options?: never;
@@ -818,7 +827,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.exited`. */
+        /**
+         * Say how the agent of a run ended
+         * @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.exited`.
+         */
         post: operations["sessionExited"];
         delete?: never;
         options?: never;
@@ -975,7 +987,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.stuck`. */
+        /**
+         * Record that a run looks stuck, or does not any more
+         * @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.stuck`.
+         */
         post: operations["sessionStuck"];
         delete?: never;
         options?: never;
@@ -1032,7 +1047,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.used`. */
+        /**
+         * Add to what a session used
+         * @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.used`.
+         */
         post: operations["sessionUsage"];
         delete?: never;
         options?: never;
@@ -1963,6 +1981,40 @@ export interface paths {
          * @description Needs the permission `queue:top`.
          */
         get: operations["queueNext"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runners": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The runners that have asked for work lately, and how many sessions wait for each */
+        get: operations["runnerList"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runners/{name}/work": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** For a runner: its sessions, and what it has to do with each; on request, the call waits for a change */
+        get: operations["runnerWork"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5312,7 +5364,7 @@ export interface components {
             running: number;
         };
         /** @description Shows a launch of a session's agent. */
-        RunView: {
+        Run: {
             agent?: string;
             /**
              * Format: int64
@@ -5357,11 +5409,62 @@ export interface components {
             /** @description Says that the agent ended while the session waits for an answer: the next run brings it. */
             waits?: boolean;
         };
+        /** @description What a runner said about itself last. */
+        Runner: {
+            host?: string;
+            layers: string[];
+            /**
+             * Format: int64
+             * @description How many agents it runs at once, running how many it runs now, waiting how many sessions wait for it.
+             */
+            limit: number;
+            name: string;
+            /** Format: int64 */
+            running: number;
+            /**
+             * Format: int64
+             * @description When it asked last, in milliseconds since 1970.
+             */
+            seenAt: number;
+            version?: string;
+            /** Format: int64 */
+            waiting: number;
+        };
         /** @description Lets a runner speak for one session, until the session is resumed. */
         RunnerCredential: {
             runner: string;
             sessionId: string;
             token: string;
+        };
+        /** @description A session of a runner. */
+        RunnerSession: {
+            /** @description The agent that the session names; "" for the default. */
+            agent?: string;
+            /** @description The agent's own, of an earlier run. */
+            conversation?: string;
+            /** @description Where its project works; "" if that is not known. */
+            directory?: string;
+            id: string;
+            projectId: string;
+            /** @description Says that there was an earlier run. */
+            resumes?: boolean;
+            /**
+             * Format: int64
+             * @description The number of the run that may begin, or that this runner has begun.
+             */
+            run: number;
+            /** @enum {string} */
+            state: "claim" | "running" | "ended";
+        };
+        /** @description What there is for a runner to do: the state of its sessions, in the order of their creation. A runner compares it with its processes, so an answer may be lost or come twice. */
+        RunnerWork: {
+            /** @description Changes with the content. */
+            digest: string;
+            /** @description Says that there are more than are listed. */
+            more?: boolean;
+            /** Format: int64 */
+            protocol: number;
+            sessions: components["schemas"]["RunnerSession"][];
         };
         /** @description A session's status report on a task, and its time. */
         Said: {
@@ -5482,7 +5585,7 @@ export interface components {
             /** @enum {string} */
             role: "worker" | "orchestrator";
             /** @description The last launch of its agent by a runner, absent before the first. */
-            run?: components["schemas"]["RunView"];
+            run?: components["schemas"]["Run"];
             /** @description The runner that launches its agent, absent if whoever spawned it does. */
             runner?: string;
             skills?: string[];
@@ -5497,11 +5600,11 @@ export interface components {
             /** @enum {string} */
             strategy: "simple" | "queue" | "tree" | "default" | "intelligent-batching" | "dag";
             /** @description Says why its agent looks stuck; absent if it does not. */
-            stuck?: components["schemas"]["StuckView"];
+            stuck?: components["schemas"]["Stuck"];
             taskIds: string[];
             unlinked?: components["schemas"]["Unlinked"][];
             /** @description What all its runs used, absent if none said. */
-            usage?: components["schemas"]["UsageView"];
+            usage?: components["schemas"]["Usage"];
         };
         /** @description SessionClaimed: a runner began a run of the session. Nobody else launches its agent meanwhile. */
         SessionClaimed: {
@@ -6125,7 +6228,7 @@ export interface components {
             queue?: string;
             /** @description worker (default) or orchestrator */
             role?: string;
-            /** @description the runner that launches its agent; none if absent: whoever spawned it launches it */
+            /** @description the runner that launches its agent; that of the server if absent; none: whoever spawned it launches it */
             runner?: string;
             /** @description skills to load */
             skills?: string[];
@@ -6215,7 +6318,7 @@ export interface components {
             taskIds: string[];
         };
         /** @description Says why an agent looks stuck. */
-        StuckView: {
+        Stuck: {
             detail?: string;
             /** @enum {string} */
             kind: "silent" | "loop";
@@ -6910,7 +7013,7 @@ export interface components {
             /** @description the webhook */
             webhookId: string;
         };
-        /** @description What an agent used of a model: a part of the event, of its command, and of what sums them up. */
+        /** @description Shows what a session used: all of it, and by model. */
         Usage: {
             /**
              * Format: int64
@@ -6929,6 +7032,7 @@ export interface components {
             inputTokens?: number;
             /** @description the model; absent if the agent does not say */
             model?: string;
+            models?: components["schemas"]["UsageOfModel"][];
             /**
              * Format: int64
              * @description tokens that the model wrote, without reasoning
@@ -6945,8 +7049,8 @@ export interface components {
              */
             turns?: number;
         };
-        /** @description Shows what a session used: all of it, and by model. */
-        UsageView: {
+        /** @description What an agent used of a model: a part of the event, of its command, and of what sums them up. */
+        UsageOfModel: {
             /**
              * Format: int64
              * @description tokens that the model read from its cache
@@ -6964,7 +7068,6 @@ export interface components {
             inputTokens?: number;
             /** @description the model; absent if the agent does not say */
             model?: string;
-            models?: components["schemas"]["Usage"][];
             /**
              * Format: int64
              * @description tokens that the model wrote, without reasoning
@@ -7206,6 +7309,11 @@ export interface components {
             access?: "admin" | "auditor" | "read-only";
             /** @description the token's name, the session's id or the runner's */
             actor: string;
+            /**
+             * Format: int64
+             * @description how many of its questions have no answer yet
+             */
+            asks?: number;
             /** @description how the caller is known: token, socket or none */
             authn: string;
             /** @description what a session has to do before it ends, with the command lines for it */
@@ -7838,8 +7946,11 @@ export type ResumeSession = components['schemas']['ResumeSession'];
 export type ResumeWebhook = components['schemas']['ResumeWebhook'];
 export type RevokeToken = components['schemas']['RevokeToken'];
 export type Revoked = components['schemas']['Revoked'];
-export type RunView = components['schemas']['RunView'];
+export type Run = components['schemas']['Run'];
+export type Runner = components['schemas']['Runner'];
 export type RunnerCredential = components['schemas']['RunnerCredential'];
+export type RunnerSession = components['schemas']['RunnerSession'];
+export type RunnerWork = components['schemas']['RunnerWork'];
 export type Said = components['schemas']['Said'];
 export type SandboxBlocked = components['schemas']['SandboxBlocked'];
 export type SandboxBlockedEvent = components['schemas']['SandboxBlockedEvent'];
@@ -7893,7 +8004,7 @@ export type StartItem = components['schemas']['StartItem'];
 export type Statement = components['schemas']['Statement'];
 export type StatusChange = components['schemas']['StatusChange'];
 export type StoredManifest = components['schemas']['StoredManifest'];
-export type StuckView = components['schemas']['StuckView'];
+export type Stuck = components['schemas']['Stuck'];
 export type Task = components['schemas']['Task'];
 export type TaskCreated = components['schemas']['TaskCreated'];
 export type TaskCreatedEvent = components['schemas']['TaskCreatedEvent'];
@@ -7934,7 +8045,7 @@ export type UpdateTask = components['schemas']['UpdateTask'];
 export type UpdateTemplate = components['schemas']['UpdateTemplate'];
 export type UpdateWebhook = components['schemas']['UpdateWebhook'];
 export type Usage = components['schemas']['Usage'];
-export type UsageView = components['schemas']['UsageView'];
+export type UsageOfModel = components['schemas']['UsageOfModel'];
 export type UseSession = components['schemas']['UseSession'];
 export type Verdict = components['schemas']['Verdict'];
 export type Warning = components['schemas']['Warning'];
@@ -12618,6 +12729,89 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueueTop"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Busy"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["TimedOut"];
+        };
+    };
+    runnerList: {
+        parameters: {
+            query?: {
+                /** @description wait until the views have reached this sequence */
+                minSeq?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Maestro-Sequence": components["headers"]["Maestro-Sequence"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Runner"][];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Busy"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["TimedOut"];
+        };
+    };
+    runnerWork: {
+        parameters: {
+            query?: {
+                /** @description the version of the protocol that the runner speaks; 1 */
+                protocol?: string;
+                /** @description how long to wait for something to change, such as 25s; at most 25s */
+                wait?: string;
+                /** @description wait until there is something else than in the answer with this digest */
+                after?: string;
+                /** @description the runner's machine */
+                host?: string;
+                /** @description the version of its program */
+                version?: string;
+                /** @description how many agents it runs at once */
+                limit?: number;
+                /** @description how many agents it runs now */
+                running?: string;
+                /** @description the layers of confinement that its machine offers, with commas between them */
+                layers?: string;
+                /** @description wait until the views have reached this sequence */
+                minSeq?: number;
+            };
+            header?: never;
+            path: {
+                /** @description the runner */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Maestro-Sequence": components["headers"]["Maestro-Sequence"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunnerWork"];
                 };
             };
             400: components["responses"]["Invalid"];

@@ -68,21 +68,61 @@ func TestAllowed(t *testing.T) {
 		{name: "go", needs: "go", argv: shell(
 			"printf 'module m\\ngo 1.20\\n' > go.mod && " +
 				"printf 'package main\\nfunc main() { println(1) }\\n' > m.go && " +
-				"GOFLAGS=-mod=mod GOCACHE=$TMPDIR/go GOTOOLCHAIN=local GOMODCACHE=$TMPDIR/mod go build -o m . && ./m",
+				"GOFLAGS=-mod=mod GOCACHE={cache} GOTOOLCHAIN=local GOMODCACHE=$TMPDIR/mod go build -o m . && ./m",
 		)},
 	}
 	all := everything(t, Policy{})
+	cache := scratch(t) // the standard library is compiled once
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			if _, err := exec.LookPath(test.needs); test.needs != "" && err != nil {
 				t.Skipf("%s is not installed", test.needs)
 			}
+			if test.needs == "go" && testing.Short() {
+				t.Skip("it compiles the standard library: the tests of root do that")
+			}
 			for name, layers := range map[string][]Layer{"all": all, "without namespaces": without(all, Namespaces)} {
 				w := newWorld(t)
+				w.cache = cache
+				w.policy.ReadWrite = append(w.policy.ReadWrite, cache)
 				cmd, output := w.command(test.argv...)
 				code := w.run(layers, cmd)
 				if want := test.mounts && name != "all"; (code != 0) != want {
 					t.Errorf("%s: exit code %d\n%s", name, code, output)
+				}
+			}
+		})
+	}
+}
+
+// A directory of the command may contain something hidden.
+func TestHiddenInADirectoryOfTheCommand(t *testing.T) {
+	tests := []struct {
+		line              string
+		all, alone, usual bool // whether it works behind all layers, without namespaces, and unconfined
+	}{
+		{"cat keys/id", false, false, true},
+		{"mv keys other && cat other/id", false, false, true},
+		{"rm -r keys", false, false, true},
+		{"ln keys/id sources/id", false, false, true},
+		{"cat README && echo x >> README && echo x > sources/new && mkdir sources/more", true, true, true},
+		{"echo x > new", true, false, true},
+	}
+	all := everything(t, Policy{})
+	for _, test := range tests {
+		t.Run(test.line, func(t *testing.T) {
+			for _, run := range []struct {
+				layers []Layer
+				works  bool
+			}{{all, test.all}, {without(all, Namespaces), test.alone}, {nil, test.usual}} {
+				w := newWorld(t)
+				must(t, os.MkdirAll(filepath.Join(w.target, "keys"), 0o755))
+				must(t, os.MkdirAll(filepath.Join(w.target, "sources"), 0o755))
+				must(t, os.WriteFile(filepath.Join(w.target, "keys/id"), []byte(secretText), 0o600))
+				w.policy.Hidden = append(w.policy.Hidden, filepath.Join(w.target, "keys"))
+				cmd, output := w.command(shell(test.line)...)
+				if code := w.run(run.layers, cmd); (code == 0) != run.works {
+					t.Errorf("%v: exit code %d\n%s", run.layers, code, output)
 				}
 			}
 		})

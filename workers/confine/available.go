@@ -3,6 +3,7 @@ package confine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 )
 
@@ -41,7 +42,7 @@ func Probe(ctx context.Context, self []string) (tried []Support) {
 	}
 	for i, c := range candidates {
 		if c.missing == nil {
-			tried[i].Missing = try(ctx, self, append(c.with, c.layer))
+			tried[i].Missing = c.explain(try(ctx, self, append(c.with, c.layer)))
 		}
 	}
 	return tried
@@ -52,6 +53,16 @@ type candidate struct {
 	layer   Layer
 	with    []Layer
 	missing error
+	// advice says what makes the layer available, if it fails.
+	advice string
+}
+
+// explain adds the advice to an error.
+func (c candidate) explain(err error) error {
+	if err == nil || c.advice == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, c.advice)
 }
 
 // try applies layers in a child.

@@ -6,6 +6,11 @@ import (
 	"runtime"
 )
 
+// namespacesAdvice names what forbids user namespaces on common systems.
+const namespacesAdvice = "this system forbids user namespaces: set the sysctl user.max_user_namespaces above 0, on " +
+	"Ubuntu kernel.apparmor_restrict_unprivileged_userns to 0, on Debian kernel.unprivileged_userns_clone to 1; a " +
+	"container has to allow them"
+
 // candidates are the layers of this system. Those that a look at the kernel excludes have a reason.
 func candidates() []candidate {
 	var landlockMissing, portsMissing, seccompMissing error
@@ -25,10 +30,10 @@ func candidates() []candidate {
 	}
 	return []candidate{
 		{layer: landlock(version), missing: landlockMissing},
-		{layer: Namespaces},
+		{layer: Namespaces, advice: namespacesAdvice},
 		{layer: Seccomp, missing: seccompMissing},
 		{layer: NoNewPrivileges},
 		{layer: NetworkPorts, with: []Layer{landlock(version), Seccomp}, missing: portsMissing},
-		{layer: NetworkNone, with: []Layer{Namespaces}},
+		{layer: NetworkNone, with: []Layer{Namespaces}, advice: namespacesAdvice},
 	}
 }

@@ -77,6 +77,14 @@ var programs = map[string]func(args []string) error{
 		}
 		return conn.Close()
 	},
+	"talk": func(args []string) error { // to a socket, until the other end closes it
+		conn, err := net.Dial("unix", args[0])
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, conn)
+		return errors.Join(err, conn.Close())
+	},
 	"connect-protocol": func(args []string) error { // port, protocol
 		port, _ := strconv.Atoi(args[0])
 		protocol, _ := strconv.Atoi(args[1])

@@ -22,7 +22,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	must(t, os.WriteFile(program, binary, 0o755))
 	must(t, os.Mkdir(home, 0o755))
 	must(t, os.Chown(home, user, user))
-	cmd := exec.Command(program, "-test.v", "-test.skip=^TestAsOrdinaryUser$")
+	cmd := exec.Command(program, "-test.v", "-test.short", "-test.skip=^TestAsOrdinaryUser$")
 	cmd.Dir = home
 	cmd.Env = []string{
 		"HOME=" + home,

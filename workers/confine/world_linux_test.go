@@ -31,6 +31,7 @@ type world struct {
 	allowed   string // a socket that the policy gives
 	abstract  string
 	pid, fd   string // of the victim
+	cache     string // of Go's results, if the test has one
 	policy    Policy
 }
 
@@ -53,6 +54,9 @@ func newWorld(t *testing.T) *world {
 		"home/.profile":                      "# start\n",
 		"home/.ssh/id":                       secretText,
 		"home/.config/gh/hosts":              secretText,
+		"home/.npmrc":                        "//registry.example/:_authToken=" + secretText + "\n",
+		"home/.netrc":                        "machine example login a password " + secretText + "\n",
+		"home/.git-credentials":              "https://a:" + secretText + "@example\n",
 		"home/.config/git/ignore":            "*.o\n",
 		"home/repository/.git/hooks/x":       "",
 		"home/maestro/token":                 secretText,
@@ -119,7 +123,7 @@ func (w *world) replace(argv []string) []string {
 	names := strings.NewReplacer(
 		"{home}", w.home, "{target}", w.target, "{workspace}", w.workspace, "{outside}", w.outside,
 		"{socket}", w.socket, "{allowed}", w.allowed, "{abstract}", w.abstract,
-		"{pid}", w.pid, "{number}", w.fd, "{self}", os.Args[0])
+		"{pid}", w.pid, "{number}", w.fd, "{self}", os.Args[0], "{cache}", w.cache)
 	var replaced []string
 	for _, arg := range argv {
 		replaced = append(replaced, names.Replace(arg))
@@ -162,6 +166,7 @@ func agentExec() []string { return []string{os.Args[0], "agent-exec"} }
 // everything returns all layers that a policy can use here. A machine without one of them cannot run the tests.
 func everything(t *testing.T, p Policy) []Layer {
 	t.Helper()
+	var available []Layer
 	for _, s := range Probe(t.Context(), agentExec()) {
 		if s.Missing != nil && offers(s.Layer) {
 			t.Fatalf("this machine can have the layer %s: %v", s.Layer, s.Missing)
@@ -169,8 +174,9 @@ func everything(t *testing.T, p Policy) []Layer {
 		if s.Missing != nil {
 			t.Skipf("this machine does not offer the layer %s: %v", s.Layer, s.Missing)
 		}
+		available = append(available, s.Layer)
 	}
-	return p.Layers(Available(t.Context(), agentExec()))
+	return p.Layers(available)
 }
 
 // offers says whether a machine should have a layer, by other means than those of the package: a test that is skipped

@@ -96,6 +96,17 @@ func Prepare(o Options) (Dirs, error) {
 			return Dirs{}, err
 		}
 	}
+	if o.Orchestrator == "" {
+		if err := os.MkdirAll(d.Orchestrator, ownMode); err != nil {
+			return Dirs{}, &Failure{
+				Check:   CheckOrchestrator,
+				Path:    d.Orchestrator,
+				Message: "The orchestrator's directory cannot be created: " + files.Bare(err).Error(),
+				Fix:     "remove what is at this path",
+				Err:     err,
+			}
+		}
+	}
 	for _, path := range []*string{&d.Workspace, &d.Target, &d.Orchestrator} {
 		if *path, err = filepath.EvalSymlinks(*path); err != nil {
 			return Dirs{}, &Failure{
@@ -167,17 +178,7 @@ func exist(o Options) (d Dirs, err error) {
 		return d, err
 	}
 	if o.Orchestrator == "" {
-		err = os.MkdirAll(d.Orchestrator, ownMode)
-		if err != nil && !errors.Is(err, fs.ErrPermission) { // which accessible corrects
-			return d, &Failure{
-				Check:   CheckOrchestrator,
-				Path:    d.Orchestrator,
-				Message: "The orchestrator's directory cannot be created: " + files.Bare(err).Error(),
-				Fix:     "remove what is at this path",
-				Err:     err,
-			}
-		}
-		return d, nil
+		return d, nil // it is created once the workspace can be written to
 	}
 	return d, isDir(d.Orchestrator, CheckOrchestrator, "create it, or configure another one")
 }
