@@ -54,6 +54,8 @@ var bounds = map[string]string{
 	"SessionBody.skills":              "entries",
 	"SessionBody.taskIds":             "session-tasks",
 	"SessionBody.unlinked":            "unlinked",
+	"RunView.layers":                  "entries",
+	"UsageView.models":                byFew,
 	"SessionBody.timeline":            byWhole,
 	"SessionQueueBody.items":          "+itemsMore",
 	"LogEvents.events":                "+before",

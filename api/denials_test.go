@@ -244,7 +244,8 @@ func TestCallersAndCommands(t *testing.T) {
 		{"/users/admin", "task:delete", task, true, ""},
 		{"system", "session:lost", child, true, ""},
 		{"system", "task:complete", task, false, "it is for"},
-		{"runner", "session:claim", child, false, "not available in this version"},
+		{"runner", "session:claim", child, false, "claimed by the runner"},
+		{"/runners/terminal", "session:claim", child, true, ""},
 		{"admin", "session:lost", child, false, "it is for: system"},
 	} {
 		r := w.send(http.MethodGet, "/api/audit/can?actor="+c.actor+"&command="+c.command+"&target="+c.target,

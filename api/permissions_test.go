@@ -23,8 +23,8 @@ const columns = "WQTOUEFZDGNARXVP"
 
 type write struct{ id, body, first, who string }
 
-// writes has a good body of each command, and a second one of some. first is a command that the admin executes before,
-// as "id body". who names the columns that may use it, by the oracle's table; for some bodies they differ.
+// writes has a good body of each command, and a second one of some. first are commands that the admin, or the runner
+// terminal, executes before, as "id body; terminal id body". who names the columns that may use it, by the oracle's table; for some bodies they differ.
 var writes = withCells([]write{
 	{"session:register", `{SELF}`, "", ""},
 	{"session:complete", `{"sessionId":"ME"}`, "", ""},
@@ -52,6 +52,17 @@ var writes = withCells([]write{
 	{"session:kill", `{"sessionId":"CHILD"}`, "", ""},
 	{"session:message", `{"sessionId":"LEAD","text":"t","about":"OWN"}`, "", ""},
 	{"session:update", `{"sessionId":"CHILD","name":"n"}`, "", ""},
+	{
+		"session:resume", `{"sessionId":"CHILD"}`,
+		`terminal session:claim {"sessionId":"CHILD"}; session:kill {"sessionId":"CHILD"}`, "",
+	},
+	// Nobody but a runner says what becomes of a run.
+	{"session:claim", `{"sessionId":"CHILD"}`, "", ""},
+	{"session:exited", `{"sessionId":"CHILD","run":1}`, `terminal session:claim {"sessionId":"CHILD"}`, ""},
+	{"session:usage", `{"sessionId":"CHILD","run":1,"turns":1}`, "", ""},
+	{"sandbox:blocked", `{"sessionId":"CHILD","run":1,"command":"rm","reason":"r"}`, "", ""},
+	{"preflight:failed", `{"sessionId":"CHILD","run":1,"check":"disk","message":"full"}`, "", ""},
+	{"session:stuck", `{"sessionId":"CHILD","run":1,"kind":"loop"}`, "", ""},
 	{"queue:start", `{"sessionId":"PULLER"}`, "", ""},
 	{"queue:complete", `{"sessionId":"PULLER"}`, `queue:start {"sessionId":"PULLER"}`, ""},
 	{"queue:fail", `{"sessionId":"PULLER"}`, `queue:start {"sessionId":"PULLER"}`, ""},
@@ -339,8 +350,15 @@ func TestEveryCellOfThePermissionTable(t *testing.T) {
 			w := openInside(t, nil)
 			for _, column := range columns {
 				s := w.stage(column)
-				if id, body, ok := strings.Cut(row.first, " "); ok {
-					w.do(adminToken, id, s.names.Replace(body)).is(200)
+				for first := range strings.SplitSeq(row.first, "; ") {
+					by := adminToken
+					first, runs := strings.CutPrefix(first, "terminal ")
+					if runs {
+						by = service.RunnerToken(serverKey, "terminal", "", service.FirstGeneration)
+					}
+					if id, body, ok := strings.Cut(first, " "); ok {
+						w.do(by, id, s.names.Replace(body)).is(200)
+					}
 				}
 				before := w.log.head()
 				r := w.do(s.token, row.id, s.names.Replace(row.body))

@@ -100,9 +100,6 @@ func (a Actor) Current(s *projections.State) Actor {
 	return a
 }
 
-// runnerSource begins the source of what a runner does.
-const runnerSource = "/runners/"
-
 // RunnerActor returns a runner as an actor.
 func RunnerActor(name, authn string) Actor { return Actor{Kind: ActorRunner, Name: name, Authn: authn} }
 
@@ -114,7 +111,7 @@ func (a Actor) Source() string {
 	case ActorSession:
 		return projections.SessionSource(a.Project, a.Name)
 	case ActorRunner:
-		return runnerSource + a.Name
+		return projections.RunnersPrefix + a.Name
 	case ActorSystem:
 	}
 	return "/system"
@@ -141,7 +138,7 @@ func ActorOf(e *events.Event) (Actor, error) {
 			Authn:  e.Authn,
 		}, nil
 	}
-	if name, ok := strings.CutPrefix(e.Source, runnerSource); ok {
+	if name, ok := projections.RunnerOfSource(e.Source); ok {
 		return RunnerActor(name, e.Authn), nil
 	}
 	if e.Source == "/system" {

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"strings"
 	"time"
 
 	"maestro/projections"
@@ -19,7 +18,7 @@ func HowEnded(x *projections.Session) string {
 		return "it ran out of time" + at
 	case "":
 	default:
-		if strings.HasPrefix(by, runnerSource) {
+		if _, runner := projections.RunnerOfSource(by); runner {
 			return "its agent ended" + at + exitReason(x)
 		}
 		return ByWhom(by) + " killed it" + at + reason
@@ -46,7 +45,7 @@ func ByWhom(source string) string {
 	case ok:
 		return "user '" + user + "'"
 	}
-	if runner, ok := strings.CutPrefix(source, runnerSource); ok {
+	if runner, ok := projections.RunnerOfSource(source); ok {
 		return "runner '" + runner + "'"
 	}
 	return source

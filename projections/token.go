@@ -64,7 +64,15 @@ func UserOfSource(source string) (name string, ok bool) {
 	return strings.CutPrefix(source, usersPrefix)
 }
 
+// RunnerOfSource returns the runner of "/runners/<name>".
+func RunnerOfSource(source string) (name string, ok bool) {
+	return strings.CutPrefix(source, RunnersPrefix)
+}
+
 const usersPrefix = "/users/"
+
+// RunnersPrefix begins the source of what a runner does.
+const RunnersPrefix = "/runners/"
 
 // TokensCreatedBy returns the live tokens that tokens of this name created, directly or not, in order of their first
 // creation. It counts all generations of the name, and follows tokens that were revoked or replaced.

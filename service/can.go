@@ -158,7 +158,10 @@ func (v View) actorNamed(name string) (commands.Actor, error) {
 		name = session
 	}
 	user, isUser := projections.UserOfSource(name)
+	runner, isRunner := projections.RunnerOfSource(name)
 	switch {
+	case isRunner:
+		return commands.RunnerActor(runner, commands.AuthnToken), nil
 	case isUser && user != commands.AdminName:
 		if token := v.Token(user); token != nil {
 			return TokenActor(token), nil
@@ -174,7 +177,7 @@ func (v View) actorNamed(name string) (commands.Actor, error) {
 	case name == string(commands.ActorSystem):
 		return commands.System(), nil
 	case name == string(commands.ActorRunner):
-		return commands.Actor{Kind: commands.ActorRunner, Name: name}, nil
+		return commands.RunnerActor(name, commands.AuthnToken), nil
 	}
 	if project := v.SessionProject(name); project != "" {
 		return commands.SessionActor(project, name, commands.AuthnToken), nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"maestro/api/client"
 	"maestro/internal/testing/race"
 )
 
@@ -61,7 +63,8 @@ func TestScripts(t *testing.T) {
 			"server": serverCmd, "exits": exitsCmd, "grab": grabCmd, "become": becomeCmd, "user": userCmd,
 			"json":      jsonCmd,
 			"heartbeat": heartbeatCmd, "until": untilCmd, "forge": forgeCmd, "losetexts": loseTextsCmd, "long": longCmd,
-			"warns": warnsCmd, "harm": harmCmd, "disk": diskCmd, "mcptools": mcpToolsCmd,
+			"runner": runnerCmd,
+			"warns":  warnsCmd, "harm": harmCmd, "disk": diskCmd, "mcptools": mcpToolsCmd,
 		},
 		Condition: func(name string) (bool, error) {
 			if name != "mount" {
@@ -243,14 +246,38 @@ func heartbeatCmd(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
+// runnerCmd sends a command of the runner terminal: "runner SESSION COMMAND FIELDS".
+func runnerCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: runner SESSION COMMAND FIELDS")
+	}
+	token, err := os.ReadFile(filepath.Join(ts.Getenv("MAESTRO_HOME"), "admin.token"))
+	ts.Check(err)
+	ctx, address := context.Background(), addressOf(ts)
+	given, err := client.New(address, strings.TrimSpace(string(token))).RunnerCredential(ctx, args[0])
+	ts.Check(err)
+	fields := map[string]any{"sessionId": args[0]}
+	ts.Check(json.Unmarshal([]byte(args[2]), &fields))
+	_, err = client.New(address, given.Token).Do(ctx, args[1], fields, client.Options{})
+	if neg != (err != nil) {
+		ts.Fatalf("%s: %v", args[1], err)
+	}
+}
+
+// addressOf returns the address of the script's server.
+func addressOf(ts *testscript.TestScript) string {
+	var server struct{ Address string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(ts.Getenv("MAESTRO_HOME"), "server.json"))), &server))
+	return server.Address
+}
+
 func warnsCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: warns CODE")
 	}
-	var server struct{ Address string }
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(ts.Getenv("MAESTRO_HOME"), "server.json"))), &server))
+	address := addressOf(ts)
 	for {
-		answer, err := http.Get(server.Address + "/readyz")
+		answer, err := http.Get(address + "/readyz")
 		ts.Check(err)
 		var ready struct{ Warnings []struct{ Code string } }
 		err = json.NewDecoder(answer.Body).Decode(&ready)

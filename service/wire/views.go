@@ -43,6 +43,10 @@ type (
 	ParkedWebhook  = projections.ParkedView
 	SessionSaid    = projections.SessionReport
 	Exited         = projections.Exited
+	Run            = projections.RunView
+	Usage          = projections.UsageView
+	UsageOfModel   = events.Usage
+	Stuck          = projections.StuckView
 )
 
 // The values of questions and inbox items that clients distinguish.

@@ -827,7 +827,7 @@ func TestSessionsAreNotToldOfOthersLines(t *testing.T) {
 func TestBrief(t *testing.T) {
 	got := Brief("worker", "simple", []string{
 		"report:progress", "whoami", "no:such", "commands", "task:get", "since",
-		"session:resume",
+		"runner:enroll",
 	})
 	const want = "## Maestro Commands\n\n**Role:** worker\n**Strategy:** simple\n\n### Core\n\n" +
 		"- `maestro whoami`: Show who you are to the server\n" +
@@ -842,7 +842,7 @@ func TestBrief(t *testing.T) {
 		"what needs you comes first\n\n"
 	hidden := len(commands.CurrentRules().Hidden([]string{
 		"report:progress", "whoami", "commands", "task:get", "since",
-		"session:resume",
+		"runner:enroll",
 	}))
 	if want := want + fmt.Sprintf("%d other commands are not available to you.\n", hidden); got != want {
 		t.Errorf("got\n%s\nexpected\n%s", got, want)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -26,26 +27,36 @@ type decision struct {
 const grace = 20 * time.Second
 
 // decisions is the log of the decisions about a run's tool calls, in the home, where no agent can write. What the
-// output shows is compared with it: a call that ended, or has run for some time, without a decision means that the
-// agent's guard was off.
+// output shows is compared with it: a call that ran without a decision, or in spite of one, means that the agent's
+// guard was off.
 type decisions struct {
 	file   io.Writer
 	after  func(time.Duration, func()) (stop func() bool)
 	logger *slog.Logger
-	// unguarded is called once for a call without a decision.
+	// unguarded is called once, for the first such call.
 	unguarded func(tool, what string)
 
 	mu sync.Mutex
-	// decided counts the decisions that no shown call has used, by key; open are the shown calls without one.
-	decided map[string]int
-	open    map[string]*shownCall
-	told    bool
+	// unused counts the decisions that no shown call has used, by key. Equal calls have equal keys.
+	unused map[string]*tally
+	// open are the shown calls without a decision, in the order in which they were shown; denied those that may not
+	// run, by their id in the output.
+	open   []*shownCall
+	denied map[string]*shownCall
+	told   bool
 }
 
-// shownCall is a call in the output that has no decision yet.
+// tally counts decisions.
+type tally struct{ allowed, denied int }
+
+// shownCall is a call in the output.
 type shownCall struct {
-	key, tool, what string
-	stop            func() bool
+	id, key, tool, what string
+	// ran says that the program shows only calls that run.
+	ran bool
+	// pending says that its decision is being made.
+	pending bool
+	stop    func() bool
 }
 
 func newDecisions(file io.Writer, logger *slog.Logger, unguarded func(tool, what string)) *decisions {
@@ -53,77 +64,133 @@ func newDecisions(file io.Writer, logger *slog.Logger, unguarded func(tool, what
 		file:      file,
 		logger:    logger,
 		unguarded: unguarded,
-		decided:   map[string]int{},
-		open:      map[string]*shownCall{},
+		unused:    map[string]*tally{},
+		denied:    map[string]*shownCall{},
 		after: func(wait time.Duration, then func()) func() bool {
 			return time.AfterFunc(wait, then).Stop
 		},
 	}
 }
 
-// begin counts a decision that is being made: an answer may take long, and the call waits for it.
+// begin notes that a decision is being made: that may take long, and the call waits for it.
 func (d *decisions) begin(key string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for id, call := range d.open {
-		if call.key == key {
+	for _, call := range d.open {
+		if call.key == key && !call.pending {
+			call.pending = true
 			call.stop()
-			delete(d.open, id)
 			return
 		}
 	}
-	d.decided[key]++
 }
 
 // record writes a decision down. It fails if that is not possible; the call must then be denied.
 func (d *decisions) record(made decision) error {
 	line, err := json.Marshal(made)
-	if err != nil {
-		return err
+	if err == nil {
+		d.mu.Lock()
+		_, err = d.file.Write(append(line, '\n'))
+		d.mu.Unlock()
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, err = d.file.Write(append(line, '\n'))
+	d.use(made.Key, made.Allowed && err == nil)
 	return err
 }
 
-// shown notes a call that the output shows.
-func (d *decisions) shown(id, key, tool, what string) {
+// use gives a decision to the first shown call that it is about, or keeps it for the next one.
+func (d *decisions) use(key string, allowed bool) {
+	d.mu.Lock()
+	at := slices.IndexFunc(d.open, func(call *shownCall) bool { return call.key == key })
+	if at < 0 {
+		t := d.unused[key]
+		if t == nil {
+			t = &tally{}
+			d.unused[key] = t
+		}
+		if allowed {
+			t.allowed++
+		} else {
+			t.denied++
+		}
+		d.mu.Unlock()
+		return
+	}
+	call := d.open[at]
+	call.stop()
+	d.open = slices.Delete(d.open, at, at+1)
+	d.mu.Unlock()
+	d.settle(call, allowed)
+}
+
+// settle notes the decision about a shown call.
+func (d *decisions) settle(call *shownCall, allowed bool) {
+	switch {
+	case allowed:
+	case call.ran:
+		d.tell(call)
+	default: // it has to fail
+		d.mu.Lock()
+		d.denied[call.id] = call
+		d.mu.Unlock()
+	}
+}
+
+// shown notes a call that the output shows. ran says that the program shows only calls that run.
+func (d *decisions) shown(id, key, tool, what string, ran bool) {
 	if key == "" {
 		return // its program asks no hook about it
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.decided[key] > 0 {
-		if d.decided[key]--; d.decided[key] == 0 {
-			delete(d.decided, key)
-		}
-		return
+	call := &shownCall{
+		id:   id,
+		key:  key,
+		tool: tool,
+		what: what,
+		ran:  ran,
 	}
-	call := &shownCall{key: key, tool: tool, what: what}
-	call.stop = d.after(grace, func() { d.expire(id, call) })
-	d.open[id] = call
+	d.mu.Lock()
+	t := d.unused[key]
+	switch {
+	case t != nil && t.allowed > 0:
+		t.allowed--
+	case t != nil && t.denied > 0 && !ran:
+		t.denied--
+		d.denied[id] = call
+	default:
+		call.stop = d.after(grace, func() { d.expire(call) })
+		d.open = append(d.open, call)
+	}
+	if t != nil && *t == (tally{}) {
+		delete(d.unused, key)
+	}
+	d.mu.Unlock()
 }
 
-// returned notes that a call ended. One that failed may not have run: its program did not get that far.
+// returned notes that a call ended. One that failed may not have run: its program did not get that far, or the hook
+// denied it.
 func (d *decisions) returned(id string, failed bool) {
 	d.mu.Lock()
-	call := d.open[id]
-	delete(d.open, id)
+	call := d.denied[id]
+	delete(d.denied, id)
+	if at := slices.IndexFunc(d.open, func(c *shownCall) bool { return c.id == id }); at >= 0 {
+		call = d.open[at]
+		call.stop()
+		d.open = slices.Delete(d.open, at, at+1)
+	}
 	d.mu.Unlock()
-	if call != nil && call.stop() && !failed {
+	if call != nil && !failed {
 		d.tell(call)
 	}
 }
 
-func (d *decisions) expire(id string, call *shownCall) {
+// expire notes that a call has no decision in time.
+func (d *decisions) expire(call *shownCall) {
 	d.mu.Lock()
-	still := d.open[id] == call
-	if still {
-		delete(d.open, id)
+	at := slices.Index(d.open, call)
+	if at >= 0 && !call.pending {
+		d.open = slices.Delete(d.open, at, at+1)
 	}
 	d.mu.Unlock()
-	if still {
+	if at >= 0 && !call.pending {
 		d.tell(call)
 	}
 }
@@ -134,7 +201,7 @@ func (d *decisions) tell(call *shownCall) {
 	d.told = true
 	d.mu.Unlock()
 	if !told {
-		d.logger.Error("a tool call ran without a decision", "tool", call.tool, "call", call.what)
+		d.logger.Error("a tool call ran without the permission of its hook", "tool", call.tool, "call", call.what)
 		d.unguarded(call.tool, call.what)
 	}
 }
@@ -146,6 +213,7 @@ func (d *decisions) reset() {
 	for _, call := range d.open {
 		call.stop()
 	}
-	clear(d.open)
-	clear(d.decided)
+	d.open = nil
+	clear(d.denied)
+	clear(d.unused)
 }

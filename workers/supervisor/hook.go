@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"maestro/internal/files"
@@ -40,12 +41,44 @@ type judge struct {
 
 	decisions *decisions
 	mail      *mailbox
-	// ask asks the user about a call, and returns whether it is allowed.
-	ask func(ctx context.Context, question string) (allowed bool, reason string)
+	// ask asks the user about a call, and returns whether it is allowed. patience is how long that may take.
+	ask func(ctx context.Context, question string, patience time.Duration) (allowed bool, reason string)
 	// blocked records a call that was denied; seen notes every call.
 	blocked func(tool, command, reason string)
 	seen    func(call agent.HookCall)
 	now     func() time.Time
+
+	mu       sync.Mutex
+	patience time.Duration
+	// subagents counts the agents that the agent started and waits for. Some programs do not say whose call it is.
+	subagents int
+}
+
+// starts notes how the program of a launch calls its hook.
+func (j *judge) starts(start *agent.Start) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.subagents, j.patience = 0, answersWithin
+	if start.Patience > 0 {
+		j.patience = min(j.patience, start.Patience)
+	}
+}
+
+// delegates notes that an agent was started, or has ended, by the agent.
+func (j *judge) delegates(call agent.HookCall, by int) {
+	if call.Kind != agent.KindSubagent {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.subagents = max(0, j.subagents+by)
+}
+
+// alone reports whether a call is the agent's own.
+func (j *judge) alone(call agent.HookCall) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return call.Agent != agent.Gemini || j.subagents == 0
 }
 
 // serve answers the hook of the agent's program. Whatever goes wrong denies the call.
@@ -60,6 +93,7 @@ func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if call.After {
+		j.delegates(call, -1)
 		j.allow(r.Context(), w, call)
 		return
 	}
@@ -81,11 +115,12 @@ func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	j.allow(r.Context(), w, call)
+	j.delegates(call, 1)
 }
 
 // allow lets a call run, and gives the agent its mail where its program can.
 func (j *judge) allow(ctx context.Context, w http.ResponseWriter, call agent.HookCall) {
-	if _, can := call.Allowed("x"); !can { // the mail waits for another call
+	if _, can := call.Allowed("x"); !can || !j.alone(call) { // the mail waits for another call
 		answer, _ := call.Allowed("")
 		j.answer(w, answer)
 		return
@@ -120,7 +155,10 @@ func (j *judge) decide(ctx context.Context, call agent.HookCall) decision {
 	if what == "" {
 		what = strings.Join(call.Paths, ", ")
 	}
-	allowed, reason := j.ask(ctx, fmt.Sprintf("May the agent use its tool %s?\n%s", call.Tool, short(what)))
+	j.mu.Lock()
+	patience := j.patience
+	j.mu.Unlock()
+	allowed, reason := j.ask(ctx, fmt.Sprintf("May the agent use its tool %s?\n%s", call.Tool, short(what)), patience)
 	return decision{Allowed: allowed, Rule: "ask", Reason: reason}
 }
 

@@ -31,6 +31,8 @@ type mailbox struct {
 	unread []wire.Mail
 	// shown are the ids that were given to the agent; the server is told until it knows.
 	shown map[string]bool
+	// reserved are the questions of the supervisor itself: their answers are not for the agent.
+	reserved map[string]bool
 	// changed is closed when mail comes.
 	changed chan struct{}
 }
@@ -43,6 +45,8 @@ func newMailbox(c *calls, session string, logger *slog.Logger, ended func()) *ma
 		ended:   ended,
 		shown:   map[string]bool{},
 		changed: make(chan struct{}),
+
+		reserved: map[string]bool{},
 	}
 }
 
@@ -101,7 +105,14 @@ func (m *mailbox) waits() <-chan struct{} {
 	return m.changed
 }
 
-// peek returns the answer to a question of the run's own, if it is there.
+// reserve keeps the answer to a question of the supervisor itself from the agent.
+func (m *mailbox) reserve(input string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reserved[input] = true
+}
+
+// answer returns the answer to a question of the supervisor itself, if it is there.
 func (m *mailbox) answer(input string) (wire.Mail, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,13 +128,18 @@ func (m *mailbox) answer(input string) (wire.Mail, bool) {
 func (m *mailbox) take() (text string, given func(ctx context.Context)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.unread) == 0 {
-		return "", func(context.Context) {}
-	}
-	mail := append([]wire.Mail(nil), m.unread...)
-	m.unread = m.unread[:0]
-	for _, one := range mail {
+	var mail, kept []wire.Mail
+	for _, one := range m.unread {
+		if m.reserved[one.ID] {
+			kept = append(kept, one)
+			continue
+		}
+		mail = append(mail, one)
 		m.shown[one.ID] = true
+	}
+	m.unread = kept
+	if len(mail) == 0 {
+		return "", func(context.Context) {}
 	}
 	return Letters(mail), func(ctx context.Context) {
 		for _, one := range mail {

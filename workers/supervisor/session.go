@@ -30,6 +30,8 @@ const (
 	checkWithin = 20 * time.Second
 	// answersWithin is how long an agent in interactive mode waits for the answer to what it may do.
 	answersWithin = 10 * time.Minute
+	// hookMargin is how much longer the hook waits.
+	hookMargin = 20 * time.Second
 )
 
 // optionsOf returns how a manifest says that the agent is run.
@@ -42,8 +44,35 @@ func optionsOf(m *manifest.Manifest) (events.AgentOptions, string) {
 	}, m.Session.Model
 }
 
+// modelFor returns the model that an agent is given. Every manifest names one, and the short names are Claude's: another
+// agent then uses its own default.
+func modelFor(name, model string) string {
+	if name == agent.Claude || !slices.Contains([]string{"sonnet", "opus", "haiku"}, model) {
+		return model
+	}
+	return ""
+}
+
 // autoAgent lets Maestro choose the agent by the task.
 const autoAgent = "auto"
+
+// usedBefore notes what earlier runs of the conversation used: some programs count that again.
+func (s *supervisor) usedBefore(x *wire.Session) {
+	if s.Conversation == "" || x.Usage == nil {
+		return
+	}
+	u := x.Usage.Usage
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used = agent.Used{
+		Turns:      u.Turns,
+		Input:      u.InputTokens + u.CachedTokens,
+		Cached:     u.CachedTokens,
+		Output:     u.OutputTokens + u.ReasoningTokens,
+		Reasoning:  u.ReasoningTokens,
+		CostMicros: u.CostMicros,
+	}
+}
 
 // agentOf returns the name of the agent that runs a session: the default is Claude, and auto follows the roles of
 // document 001, by the kind that the metadata of the first task names.
@@ -150,27 +179,40 @@ func (s *supervisor) newJudge(user string) *judge {
 }
 
 // ask asks the user and the session that spawned this one whether the agent may make a call. Without an answer in time,
-// it may not.
-func (s *supervisor) ask(ctx context.Context, question string) (allowed bool, reason string) {
-	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+// it may not; asked again, the same question still waits.
+func (s *supervisor) ask(ctx context.Context, question string, patience time.Duration) (allowed bool, reason string) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	answer, err := s.calls.do(ctx, s.calls.session, "report:needs-input", &commands.Report{
-		Message: question, Options: []string{answerAllow, answerDeny},
-	}, "")
-	var input, text string
-	if err == nil {
-		input, err = questionOf(answer)
+	s.mu.Lock()
+	input := s.asked[question]
+	s.mu.Unlock()
+	var err error
+	if input == "" {
+		var answer client.Answer
+		answer, err = s.calls.do(ctx, s.calls.session, "report:needs-input", &commands.Report{
+			Message: question, Options: []string{answerAllow, answerDeny},
+		}, "")
+		if err == nil {
+			input, err = questionOf(answer)
+		}
+		s.mu.Lock()
+		s.asked[question] = input
+		s.mu.Unlock()
 	}
 	if err == nil {
-		text, err = s.answerTo(ctx, input)
+		reason, err = s.answerTo(ctx, input)
 	}
-	switch {
-	case err != nil:
-		return false, "nobody allowed it in time; go on with something else, or ask with `maestro report needs-input`"
-	case text == answerAllow:
+	if err != nil {
+		return false, "nobody has decided about it in time. Go on with something else, or repeat the call to wait for " +
+			"the decision."
+	}
+	s.mu.Lock()
+	delete(s.asked, question)
+	s.mu.Unlock()
+	if reason == answerAllow {
 		return true, ""
 	}
-	return false, "the answer was: " + text
+	return false, "the answer was: " + reason
 }
 
 // The answers to the question whether an agent may do something.
@@ -204,7 +246,7 @@ func (s *supervisor) observed(o agent.Observation) {
 	s.Saw(o)
 	switch o := o.(type) {
 	case agent.Called:
-		s.decisions.shown(o.ID, o.Key, o.Tool, o.Summary)
+		s.decisions.shown(o.ID, o.Key, o.Tool, o.Summary, o.Ran)
 		if o.Key == "" {
 			s.attention.called(o.Tool, o.Summary)
 		}

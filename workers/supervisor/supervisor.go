@@ -64,6 +64,8 @@ type supervisor struct {
 
 	mu    sync.Mutex
 	saved Saved
+	// asked are the questions whether the agent may do something that have no answer yet, by their text.
+	asked map[string]string
 	// used is what the runs of the conversation have used so far, turns how many turns this run took.
 	used       agent.Used
 	turns      int64
@@ -130,6 +132,7 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 		Console: console,
 		logger:  logger.With("session", c.SessionID, "run", c.Run),
 		over:    make(chan struct{}),
+		asked:   map[string]string{},
 	}
 	for _, layer := range c.Layers {
 		s.layers = append(s.layers, confine.Layer(layer))

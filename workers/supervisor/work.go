@@ -63,6 +63,7 @@ func (s *supervisor) work(
 		if err != nil {
 			return s.unprepared(ctx, err)
 		}
+		s.judge.starts(start)
 		start.Env = addEnvironment(start.Env, s.given, s.environment(m))
 		s.mu.Lock()
 		s.countTurns = start.CountTurns
@@ -165,7 +166,11 @@ func (s *supervisor) prepare(
 			if err := s.openSocket(helpers, group); err != nil {
 				return launch, m, err
 			}
-			launch.Hook = []string{s.Program, "hook", "--socket", s.socket}
+			launch.Hook = []string{s.Program, wire.ProgramHook, "--socket", s.socket}
+			if s.options.PermissionMode == modeInteractive {
+				launch.HookSeconds = int((answersWithin + hookMargin).Seconds())
+				launch.Hook = append(launch.Hook, "--within", (answersWithin + hookMargin).String())
+			}
 			return launch, m, nil
 		}
 		var failed *preflight.Failure
@@ -204,6 +209,7 @@ func (s *supervisor) escalate(ctx context.Context, failed *preflight.Failure, at
 
 // answerTo waits for the answer to a question of the run.
 func (s *supervisor) answerTo(ctx context.Context, input string) (string, error) {
+	s.mail.reserve(input)
 	for {
 		came := s.mail.waits()
 		if mail, ok := s.mail.answer(input); ok {
@@ -242,6 +248,7 @@ func (s *supervisor) check(
 		return launch, nil, fmt.Errorf("the manifest of the session: %w", err)
 	}
 	s.options, s.model = optionsOf(m)
+	s.usedBefore(&x)
 	name := agentOf(&x, m)
 	if s.driver, err = drivers(name); err != nil {
 		return launch, m, &preflight.Failure{
@@ -307,7 +314,7 @@ func (s *supervisor) describe(content []byte) (launch agent.Launch, err error) {
 		Orchestrator: s.dirs.Orchestrator,
 		State:        state,
 		Options:      s.options,
-		Model:        s.model,
+		Model:        modelFor(s.driver.Name(), s.model),
 		Environ:      os.Environ(),
 		Root:         os.Geteuid() == 0,
 		Maestro:      filepath.Dir(s.Program),

@@ -36,6 +36,7 @@ const (
 	places     = "commands/taskplace.go"
 	changes    = "commands/taskchange.go"
 	runs       = "commands/run.go"
+	overdue    = "engine/overdue.go"
 )
 
 // afterAppend plants something between the append and what follows from it.
@@ -891,10 +892,10 @@ var plants = []plant{
 	},
 	{"a session is timed out a minute early", []edit{
 		{deadlines, "c.At.UnixMilli() < session.Deadline {", "c.At.UnixMilli() < session.Deadline-60_000 {"},
-		{leases, "		if passed >= limit.over && now >= x.Deadline {\n", "		if now >= x.Deadline-60_000 {\n"},
+		{overdue, "		if passed >= limit.over && now >= x.Deadline {\n", "		if now >= x.Deadline-60_000 {\n"},
 	}},
 	{"a session is never timed out", []edit{{
-		leases, "		if passed >= limit.over && now >= x.Deadline {\n",
+		overdue, "		if passed >= limit.over && now >= x.Deadline {\n",
 		"		if now < 0 {\n",
 	}}},
 

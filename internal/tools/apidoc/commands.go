@@ -1,6 +1,7 @@
 package apidoc
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -61,7 +62,7 @@ func (d *document) addCommands(generic api.Documented) {
 
 // summary says what a command does, as the help of its command line does.
 func (d *document) summary(row commands.Row) string {
-	if text := d.summaries[row.ID]; text != "" {
+	if text := cmp.Or(d.summaries[row.ID], withoutLine[row.ID]); text != "" {
 		return text
 	}
 	return d.summaries[row.Alias]

@@ -37,6 +37,16 @@ var nouns = []struct{ words, tag, about string }{
 	},
 }
 
+// withoutLine are the summaries of commands that no command line sends: those of runners.
+var withoutLine = map[string]string{
+	"session:claim":    "Begin a run of a session: its runner launches the agent, and nobody else does",
+	"session:exited":   "Say how the agent of a run ended",
+	"session:usage":    "Add to what a session used",
+	"sandbox:blocked":  "Record that a command of an agent was not allowed to run",
+	"preflight:failed": "Record that a check before a launch failed, and ask what to do",
+	"session:stuck":    "Record that a run looks stuck, or does not any more",
+}
+
 func tags() (all []*huma.Tag) {
 	for _, noun := range nouns {
 		all = append(all, &huma.Tag{Name: noun.tag, Description: noun.about})

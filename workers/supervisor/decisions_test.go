@@ -1,0 +1,141 @@
+package supervisor
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// course is a list of what happens to a decisions; the graces end when it says so.
+type course struct {
+	t       *testing.T
+	d       *decisions
+	log     bytes.Buffer
+	expires map[int]func()
+	next    int
+	told    []string
+}
+
+func newCourse(t *testing.T) *course {
+	c := &course{t: t, expires: map[int]func(){}}
+	c.d = newDecisions(&c.log, slog.New(slog.DiscardHandler), func(_, what string) { c.told = append(c.told, what) })
+	c.d.after = func(_ time.Duration, then func()) func() bool {
+		id := c.next
+		c.next++
+		c.expires[id] = then
+		return func() bool {
+			_, running := c.expires[id]
+			delete(c.expires, id)
+			return running
+		}
+	}
+	return c
+}
+
+func (c *course) decides(key string, allowed bool) {
+	c.t.Helper()
+	if err := c.d.record(decision{Key: key, Allowed: allowed}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// graceEnds ends the grace of all calls that are shown and have no decision.
+func (c *course) graceEnds() {
+	for id, then := range c.expires {
+		delete(c.expires, id)
+		then()
+	}
+}
+
+// TestUnguardedCalls shows which courses of events mean that a call ran without the permission of its hook.
+func TestUnguardedCalls(t *testing.T) {
+	for name, test := range map[string]struct {
+		course func(c *course)
+		told   string
+	}{
+		"decided, then shown":     {func(c *course) { c.decides("k", true); c.d.shown("1", "k", "T", "x", false) }, ""},
+		"shown, then decided":     {func(c *course) { c.d.shown("1", "k", "T", "x", false); c.decides("k", true) }, ""},
+		"never decided":           {func(c *course) { c.d.shown("1", "k", "T", "x", false) }, "x"},
+		"ended without decision":  {func(c *course) { c.d.shown("1", "k", "T", "x", false); c.d.returned("1", false) }, "x"},
+		"failed without decision": {func(c *course) { c.d.shown("1", "k", "T", "x", false); c.d.returned("1", true) }, ""},
+		"asks no hook":            {func(c *course) { c.d.shown("1", "", "T", "x", false) }, ""},
+		"another key":             {func(c *course) { c.decides("other", true); c.d.shown("1", "k", "T", "x", false) }, "x"},
+		"one decision, two calls": {func(c *course) {
+			c.decides("k", true)
+			c.d.shown("1", "k", "T", "first", false)
+			c.d.shown("2", "k", "T", "second", false)
+		}, "second"},
+		"two decisions, two calls": {func(c *course) {
+			c.decides("k", true)
+			c.d.shown("1", "k", "T", "first", false)
+			c.d.shown("2", "k", "T", "second", false)
+			c.decides("k", true)
+		}, ""},
+		"decision takes long": {func(c *course) {
+			c.d.shown("1", "k", "T", "x", false)
+			c.d.begin("k")
+			c.graceEnds()
+			c.decides("k", true)
+		}, ""},
+		"denied, and failed": {func(c *course) {
+			c.decides("k", false)
+			c.d.shown("1", "k", "T", "x", false)
+			c.d.returned("1", true)
+		}, ""},
+		"denied, and ran": {func(c *course) {
+			c.decides("k", false)
+			c.d.shown("1", "k", "T", "x", false)
+			c.d.returned("1", false)
+		}, "x"},
+		"denied after it was shown, and ran": {func(c *course) {
+			c.d.shown("1", "k", "T", "x", false)
+			c.decides("k", false)
+			c.d.returned("1", false)
+		}, "x"},
+		"denied, and shown as running": {func(c *course) {
+			c.decides("k", false)
+			c.d.shown("1", "k", "T", "x", true)
+		}, "x"},
+		"shown as running, then denied": {func(c *course) {
+			c.d.shown("1", "k", "T", "x", true)
+			c.decides("k", false)
+		}, "x"},
+		"only the first is told": {func(c *course) {
+			c.d.shown("1", "a", "T", "first", false)
+			c.d.returned("1", false)
+			c.d.shown("2", "b", "T", "second", false)
+			c.d.returned("2", false)
+		}, "first"},
+		"its program ended": {func(c *course) { c.d.shown("1", "k", "T", "x", false); c.d.reset() }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCourse(t)
+			test.course(c)
+			c.graceEnds()
+			if got := strings.Join(c.told, " "); got != test.told {
+				t.Errorf("told %q, want %q", got, test.told)
+			}
+		})
+	}
+}
+
+// A decision that cannot be written down counts as a denial: the hook denies it too.
+func TestUnwrittenDecision(t *testing.T) {
+	c := newCourse(t)
+	c.d.file = full{}
+	c.d.shown("1", "k", "T", "x", false)
+	if err := c.d.record(decision{Key: "k", Allowed: true}); err == nil {
+		t.Error("a decision was recorded on a full disk")
+	}
+	c.d.returned("1", false)
+	if len(c.told) != 1 {
+		t.Errorf("told %q", c.told)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
