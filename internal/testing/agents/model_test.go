@@ -82,12 +82,15 @@ func (m *model) settings(name string) agent.Settings {
 }
 
 // steps sets the script: these steps in order, and then "Done.".
-func (m *model) steps(steps ...mockmodel.Step) {
+func (m *model) steps(steps ...mockmodel.Step) { m.say("Done.", steps...) }
+
+// say sets the script: these steps in order, and then a text.
+func (m *model) say(text string, steps ...mockmodel.Step) {
 	m.follow(func(_ []string, results []mockmodel.Result) mockmodel.Step {
 		if len(results) < len(steps) {
 			return steps[len(results)]
 		}
-		return mockmodel.Step{Text: "Done."}
+		return mockmodel.Step{Text: text}
 	})
 }
 

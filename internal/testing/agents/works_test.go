@@ -20,7 +20,7 @@ import (
 // of it is left.
 func TestServedAgentWorks(t *testing.T) {
 	everyServed(t, func(s *served) {
-		s.steps(
+		s.say("The key is "+apiKey+".",
 			mockmodel.Shell("maestro report progress 'I look at the door'"),
 			mockmodel.Shell("echo written > file.txt; env > env.txt"),
 			mockmodel.Shell("touch forbidden; mkfs.ext4 -n "+apiKey),
@@ -68,10 +68,16 @@ func TestServedAgentWorks(t *testing.T) {
 			s.Errorf("the usage is %+v, and %d were blocked", x.Usage, x.Blocked)
 		}
 		logs := s.run("session", "logs", session)
-		for _, want := range []string{"report progress", "mkfs", "Done."} {
+		for _, want := range []string{"report progress", "echo written", "The key is [blanked]."} {
 			if !strings.Contains(logs, want) {
 				s.Errorf("its log has no %s:\n%s", want, logs)
 			}
+		}
+		if decisions := s.run("session", "logs", session, "--of", "decisions"); !strings.Contains(decisions, "mkfs") {
+			s.Errorf("the decisions are\n%s", decisions)
+		}
+		if !strings.HasPrefix(x.Run.LastOutput, "The key is ") {
+			s.Errorf("its last output is %q", x.Run.LastOutput)
 		}
 		s.keyless(session)
 		s.nothingLeft()
