@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -105,10 +106,31 @@ func (m *model) follow(script mockmodel.Script) {
 func (m *model) asked(text string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.told(text)
+}
+
+// told is asked, for a script.
+func (m *model) told(text string) bool {
 	for _, request := range m.requests {
 		if strings.Contains(request, text) {
 			return true
 		}
 	}
 	return false
+}
+
+// forget forgets what the model was asked.
+func (m *model) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.requests = nil
+}
+
+// together reports whether one request had all texts.
+func (m *model) together(texts ...string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.requests, func(request string) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(request, text) })
+	})
 }
