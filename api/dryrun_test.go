@@ -23,9 +23,7 @@ func TestDryRunMatchesCommand(t *testing.T) {
 			w := openInside(t, nil)
 			for _, column := range columns {
 				s := w.stage(column)
-				if id, body, ok := strings.Cut(row.first, " "); ok {
-					w.do(adminToken, id, s.names.Replace(body)).is(200)
-				}
+				w.before(row, s)
 				body := s.names.Replace(row.body)
 				before := ""
 				if may(row.who, column) {

@@ -154,14 +154,10 @@ func TestToolsDecideAsTheRoutes(t *testing.T) {
 			w := openInside(t, nil)
 			for _, column := range living {
 				one := w.stage(column)
-				if id, body, ok := strings.Cut(row.first, " "); ok {
-					w.do(adminToken, id, one.names.Replace(body)).is(200)
-				}
+				w.before(row, one)
 				native := w.do(one.token, row.id, one.names.Replace(row.body), wire.HeaderClient, "test")
 				other := w.stage(column) // only now: a webhook is both's
-				if id, body, ok := strings.Cut(row.first, " "); ok {
-					w.do(adminToken, id, other.names.Replace(body)).is(200)
-				}
+				w.before(row, other)
 				model := w.model(other.token)
 				var arguments map[string]any
 				if err := json.Unmarshal([]byte(other.names.Replace(row.body)), &arguments); err != nil {

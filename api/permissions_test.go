@@ -24,7 +24,8 @@ const columns = "WQTOUEFZDGNARXVP"
 type write struct{ id, body, first, who string }
 
 // writes has a good body of each command, and a second one of some. first are commands that the admin, or the runner
-// terminal, executes before, as "id body; terminal id body". who names the columns that may use it, by the oracle's table; for some bodies they differ.
+// terminal, executes before, as "id body; terminal id body". who names the columns that may use it, by the oracle's
+// table; for some bodies they differ.
 var writes = withCells([]write{
 	{"session:register", `{SELF}`, "", ""},
 	{"session:complete", `{"sessionId":"ME"}`, "", ""},
@@ -257,6 +258,21 @@ func (w *world) stage(column rune) stage {
 	}
 }
 
+// before executes what comes before a write.
+func (w *world) before(row write, s stage) {
+	w.Helper()
+	for first := range strings.SplitSeq(row.first, "; ") {
+		by := adminToken
+		first, runs := strings.CutPrefix(first, "terminal ")
+		if runs {
+			by = service.RunnerToken(serverKey, "terminal", "", service.FirstGeneration)
+		}
+		if id, body, ok := strings.Cut(first, " "); ok {
+			w.do(by, id, s.names.Replace(body)).is(200)
+		}
+	}
+}
+
 // hook returns the id of a webhook, and creates it if there is none.
 func (w *world) hook() string {
 	w.Helper()
@@ -350,16 +366,7 @@ func TestEveryCellOfThePermissionTable(t *testing.T) {
 			w := openInside(t, nil)
 			for _, column := range columns {
 				s := w.stage(column)
-				for first := range strings.SplitSeq(row.first, "; ") {
-					by := adminToken
-					first, runs := strings.CutPrefix(first, "terminal ")
-					if runs {
-						by = service.RunnerToken(serverKey, "terminal", "", service.FirstGeneration)
-					}
-					if id, body, ok := strings.Cut(first, " "); ok {
-						w.do(by, id, s.names.Replace(body)).is(200)
-					}
-				}
+				w.before(row, s)
 				before := w.log.head()
 				r := w.do(s.token, row.id, s.names.Replace(row.body))
 				if may(row.who, column) {

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"strings"
 	"time"
 
 	"maestro/projections"
@@ -19,19 +20,22 @@ func HowEnded(x *projections.Session) string {
 	case "":
 	default:
 		if _, runner := projections.RunnerOfSource(by); runner {
-			return "its agent ended" + at + exitReason(x)
+			return exited(x) + at
 		}
 		return ByWhom(by) + " killed it" + at + reason
 	}
 	return "it ended" + at + reason
 }
 
-// exitReason says more about the end of a session's agent than that it ended.
-func exitReason(x *projections.Session) string {
-	if x.EndReason == "" {
-		return ", after the session had said that its work is done"
+// exited says how the agent of a session ended, before the time at which it did.
+func exited(x *projections.Session) string {
+	switch {
+	case x.EndReason == "":
+		return "it had said that its work is done, and its agent ended"
+	case strings.HasPrefix(x.EndReason, "its agent ended"):
+		return x.EndReason + ","
 	}
-	return ": " + x.EndReason
+	return "its agent ended (" + x.EndReason + ")"
 }
 
 // ByWhom names the source of an event in a sentence: the user, a user's token, or a session.

@@ -131,6 +131,12 @@ func unheardSince(s *projections.State, session string) []Warning {
 	if x == nil || !x.Active() || s.Exit(x) == nil {
 		return nil
 	}
+	if x.Waits() {
+		return []Warning{{
+			Text:     "the agent of " + sessionNamed(x) + " has ended, and reads this in its next run",
+			Sessions: []string{x.ID},
+		}}
+	}
 	return []Warning{{
 		Text: "the command of " + sessionNamed(x) +
 			" has ended, and it will not read this before another one runs",

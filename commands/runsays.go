@@ -112,7 +112,7 @@ func (x *UseSession) Decide(s *projections.State, c Call) (events.Data, error) {
 	if none {
 		return nil, invalid("/inputTokens", "it says of nothing that it was used")
 	}
-	return x.Usage.Used(session.ID, run.Number), nil
+	return x.Used(session.ID, run.Number), nil
 }
 
 // mostUsed bounds what one command says was used: more than any agent uses at once.

@@ -405,11 +405,11 @@ func (w *world) make(name, by, id, body string) {
 
 // named returns the id to which a new name refers: a question's, or that of the event's subject.
 func (w *world) named(name string, data events.Data) {
-	switch asked := data.(type) {
-	case *events.SessionReported:
+	if asked, ok := data.(*events.SessionReported); ok {
 		w.ids[name] = asked.InputID
 		return
-	case *events.PreflightFailed:
+	}
+	if asked, ok := data.(*events.PreflightFailed); ok {
 		w.ids[name] = asked.InputID
 		return
 	}

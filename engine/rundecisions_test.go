@@ -501,7 +501,8 @@ func TestResumedSessionWorks(t *testing.T) {
 		if !x.Ended() || x.Status != events.SessionSaidDone || x.LastRun().Number != 2 {
 			t.Errorf("at the end: %+v", x)
 		}
-		if how := commands.HowEnded(x); !strings.HasPrefix(how, "its agent ended at ") {
+		how := commands.HowEnded(x)
+		if !strings.HasPrefix(how, "it had said that its work is done, and its agent ended at 20") {
 			t.Errorf("how it ended: %s", how)
 		}
 	})

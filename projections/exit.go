@@ -56,8 +56,8 @@ func (s *State) Loss(x *Session) *Loss { return s.losses.get(x.ID) }
 // ExitCode returns the exit code of the command that ended, 0 if it is unknown.
 func (e *Entry) ExitCode() int { return e.exited().ExitCode }
 
-// shownCode returns the exit code to show, nil if the agent of a run has none.
-func (e *Entry) shownCode() *int {
+// ShownExitCode returns the exit code to show, nil if the agent of a run has none.
+func (e *Entry) ShownExitCode() *int {
 	exited := e.exited()
 	if exited.Run > 0 {
 		return exited.Code

@@ -72,7 +72,7 @@ func (s *State) SessionView(x *Session) SessionView {
 	view.ManifestRedacted = s.RedactionView(x.ManifestDigest)
 	if exit := s.Exit(x); exit != nil {
 		at := events.Millis(exit.At)
-		view.ExitedAt, view.ExitCode = &at, exit.shownCode()
+		view.ExitedAt, view.ExitCode = &at, exit.ShownExitCode()
 	}
 	return view
 }

@@ -86,8 +86,8 @@ func (x ShownSession) SeenBy(c *Caller) wire.Session {
 	}
 	view.Names = x.names
 	if x.Exit != nil {
-		at, code := events.Millis(x.Exit.At), x.Exit.ExitCode()
-		view.ExitedAt, view.ExitCode = &at, &code
+		at := events.Millis(x.Exit.At)
+		view.ExitedAt, view.ExitCode = &at, x.Exit.ShownExitCode()
 	}
 	if p := view.Permissions; p != nil {
 		view.Permissions = &events.Permissions{

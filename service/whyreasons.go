@@ -62,7 +62,8 @@ func (v View) whySession(x *projections.Session) []reason {
 			sequence: word.Sequence,
 		})
 	}
-	if exit := v.Exit(x); exit != nil {
+	endedBy := x.Ended() && x.LastRun().Exited() && x.LastRun().Status != "" // which is the cause already
+	if exit := v.Exit(x); exit != nil && !endedBy {
 		reasons = append(reasons, reason{
 			what:     "nothing was heard from session " + x.ID + " after " + exit.Exited(),
 			sequence: exit.Sequence,

@@ -226,6 +226,7 @@ func nouns() []Noun {
 		{"manifest", newManifest},
 		{"sandbox", newSandbox},
 		{"template", newTemplate},
+		{"skill", newSkill},
 		{"worker", newWorker},
 		{"orchestrator", newOrchestrator},
 		{"whoami", newWhoami},

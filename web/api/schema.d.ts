@@ -367,7 +367,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `preflight.failed`. */
+        /**
+         * Record that a check before a launch failed, and ask what to do
+         * @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `preflight.failed`.
+         */
         post: operations["preflightFailed"];
         delete?: never;
         options?: never;
@@ -744,7 +747,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `sandbox.blocked`. */
+        /**
+         * Record that a command of an agent was not allowed to run
+         * @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `sandbox.blocked`.
+         */
         post: operations["sandboxBlocked"];
         delete?: never;
         options?: never;
@@ -761,7 +767,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description For: runner. Decided on: the session is assigned to this runner, or nobody has it and this is a terminal. Becomes the event `session.claimed`. */
+        /**
+         * Begin a run of a session: its runner launches the agent, and nobody else does
+         * @description For: runner. Decided on: the session is assigned to this runner, or nobody has it and this is a terminal. Becomes the event `session.claimed`.
+         */
         post: operations["sessionClaim"];
         delete?: never;
         options?: never;
@@ -818,7 +827,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.exited`. */
+        /**
+         * Say how the agent of a run ended
+         * @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.exited`.
+         */
         post: operations["sessionExited"];
         delete?: never;
         options?: never;
@@ -975,7 +987,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.stuck`. */
+        /**
+         * Record that a run looks stuck, or does not any more
+         * @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.stuck`.
+         */
         post: operations["sessionStuck"];
         delete?: never;
         options?: never;
@@ -1032,7 +1047,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.used`. */
+        /**
+         * Add to what a session used
+         * @description For: runner. Decided on: the session is assigned to this runner. Becomes the event `session.used`.
+         */
         post: operations["sessionUsage"];
         delete?: never;
         options?: never;
@@ -5312,7 +5330,7 @@ export interface components {
             running: number;
         };
         /** @description Shows a launch of a session's agent. */
-        RunView: {
+        Run: {
             agent?: string;
             /**
              * Format: int64
@@ -5482,7 +5500,7 @@ export interface components {
             /** @enum {string} */
             role: "worker" | "orchestrator";
             /** @description The last launch of its agent by a runner, absent before the first. */
-            run?: components["schemas"]["RunView"];
+            run?: components["schemas"]["Run"];
             /** @description The runner that launches its agent, absent if whoever spawned it does. */
             runner?: string;
             skills?: string[];
@@ -5497,11 +5515,11 @@ export interface components {
             /** @enum {string} */
             strategy: "simple" | "queue" | "tree" | "default" | "intelligent-batching" | "dag";
             /** @description Says why its agent looks stuck; absent if it does not. */
-            stuck?: components["schemas"]["StuckView"];
+            stuck?: components["schemas"]["Stuck"];
             taskIds: string[];
             unlinked?: components["schemas"]["Unlinked"][];
             /** @description What all its runs used, absent if none said. */
-            usage?: components["schemas"]["UsageView"];
+            usage?: components["schemas"]["Usage"];
         };
         /** @description SessionClaimed: a runner began a run of the session. Nobody else launches its agent meanwhile. */
         SessionClaimed: {
@@ -6215,7 +6233,7 @@ export interface components {
             taskIds: string[];
         };
         /** @description Says why an agent looks stuck. */
-        StuckView: {
+        Stuck: {
             detail?: string;
             /** @enum {string} */
             kind: "silent" | "loop";
@@ -6910,7 +6928,7 @@ export interface components {
             /** @description the webhook */
             webhookId: string;
         };
-        /** @description What an agent used of a model: a part of the event, of its command, and of what sums them up. */
+        /** @description Shows what a session used: all of it, and by model. */
         Usage: {
             /**
              * Format: int64
@@ -6929,6 +6947,7 @@ export interface components {
             inputTokens?: number;
             /** @description the model; absent if the agent does not say */
             model?: string;
+            models?: components["schemas"]["UsageOfModel"][];
             /**
              * Format: int64
              * @description tokens that the model wrote, without reasoning
@@ -6945,8 +6964,8 @@ export interface components {
              */
             turns?: number;
         };
-        /** @description Shows what a session used: all of it, and by model. */
-        UsageView: {
+        /** @description What an agent used of a model: a part of the event, of its command, and of what sums them up. */
+        UsageOfModel: {
             /**
              * Format: int64
              * @description tokens that the model read from its cache
@@ -6964,7 +6983,6 @@ export interface components {
             inputTokens?: number;
             /** @description the model; absent if the agent does not say */
             model?: string;
-            models?: components["schemas"]["Usage"][];
             /**
              * Format: int64
              * @description tokens that the model wrote, without reasoning
@@ -7838,7 +7856,7 @@ export type ResumeSession = components['schemas']['ResumeSession'];
 export type ResumeWebhook = components['schemas']['ResumeWebhook'];
 export type RevokeToken = components['schemas']['RevokeToken'];
 export type Revoked = components['schemas']['Revoked'];
-export type RunView = components['schemas']['RunView'];
+export type Run = components['schemas']['Run'];
 export type RunnerCredential = components['schemas']['RunnerCredential'];
 export type Said = components['schemas']['Said'];
 export type SandboxBlocked = components['schemas']['SandboxBlocked'];
@@ -7893,7 +7911,7 @@ export type StartItem = components['schemas']['StartItem'];
 export type Statement = components['schemas']['Statement'];
 export type StatusChange = components['schemas']['StatusChange'];
 export type StoredManifest = components['schemas']['StoredManifest'];
-export type StuckView = components['schemas']['StuckView'];
+export type Stuck = components['schemas']['Stuck'];
 export type Task = components['schemas']['Task'];
 export type TaskCreated = components['schemas']['TaskCreated'];
 export type TaskCreatedEvent = components['schemas']['TaskCreatedEvent'];
@@ -7934,7 +7952,7 @@ export type UpdateTask = components['schemas']['UpdateTask'];
 export type UpdateTemplate = components['schemas']['UpdateTemplate'];
 export type UpdateWebhook = components['schemas']['UpdateWebhook'];
 export type Usage = components['schemas']['Usage'];
-export type UsageView = components['schemas']['UsageView'];
+export type UsageOfModel = components['schemas']['UsageOfModel'];
 export type UseSession = components['schemas']['UseSession'];
 export type Verdict = components['schemas']['Verdict'];
 export type Warning = components['schemas']['Warning'];

@@ -16,6 +16,8 @@ type attempt struct {
 	argv []string
 	// mounts says that only the mount namespace refuses it: Landlock alone does not.
 	mounts bool
+	// landlock says that only Landlock refuses it: the other layers do not.
+	landlock bool
 	// root says that only root can do it unconfined.
 	root bool
 	// prepare is called before the command starts.
@@ -43,6 +45,20 @@ var attempts = []attempt{
 		name: "read through a link that was there", argv: shell("cat {target}/planted/id"),
 		prepare: func(t *testing.T, w *world, _ *exec.Cmd) {
 			must(t, os.Symlink(filepath.Join(w.home, ".ssh"), filepath.Join(w.target, "planted")))
+		},
+	},
+	{
+		name: "read through a link of the user", argv: shell("cat {home}/keys/id"),
+		prepare: func(t *testing.T, w *world, _ *exec.Cmd) {
+			must(t, os.Symlink(".ssh", filepath.Join(w.home, "keys")))
+		},
+	},
+	{
+		name: "read through a link to a hidden file", argv: shell("cat {home}/.pgpass"),
+		prepare: func(t *testing.T, w *world, _ *exec.Cmd) {
+			path := filepath.Join(w.home, "pgpass")
+			must(t, os.WriteFile(path, []byte(secretText), 0o600))
+			must(t, os.Symlink("pgpass", filepath.Join(w.home, ".pgpass")))
 		},
 	},
 	{name: "read through dots", argv: shell("cat {target}/../.ssh/id")},
@@ -95,12 +111,18 @@ var attempts = []attempt{
 		name: "add a cron table", root: true,
 		argv: shell("mkdir -p /etc/cron.d && echo '#' > /etc/cron.d/confine-test && rm /etc/cron.d/confine-test"),
 	},
-	{name: "change a setting of the kernel", argv: shell("f=/proc/sys/kernel/panic; v=$(cat $f) && echo $v > $f"), root: true},
+	{
+		name: "change a setting of the kernel", root: true,
+		argv: shell("f=/proc/sys/kernel/panic; v=$(cat $f) && echo $v > $f"),
+	},
 	{name: "change rights", argv: shell("chmod 777 {outside}/notes"), mounts: true},
 	{name: "change the owner", argv: shell("chown $(id -u) {outside}/notes"), mounts: true},
 	{name: "change the time", argv: shell("touch -d 2001-01-01 {outside}/notes"), mounts: true},
 	{name: "change what must not change", argv: shell("echo x > {workspace}/.state/rules"), mounts: true},
-	{name: "replace what must not change", argv: shell("cd {workspace}/.state && echo x > new && mv new rules"), mounts: true},
+	{
+		name: "replace what must not change", mounts: true,
+		argv: shell("cd {workspace}/.state && echo x > new && mv new rules"),
+	},
 	{name: "delete what must not change", argv: shell("rm {workspace}/.state/rules"), mounts: true},
 	{
 		name: "replace the directory of what must not change", mounts: true,
@@ -108,11 +130,12 @@ var attempts = []attempt{
 	},
 	// processes
 	{name: "kill another process", argv: shell("kill -9 {pid}")},
-	{name: "signal agent-exec", argv: shell("kill -0 $PPID")},
+	{name: "signal agent-exec", argv: shell("kill -0 $PPID"), landlock: true},
 	{name: "trace another process", argv: helper("ptrace", "{pid}")},
 	{name: "trace agent-exec", argv: shell("{self} program ptrace $PPID")},
 	{
-		name: "become another user through a setuid program", root: true,
+		name: "become another user through a setuid program",
+		root: true,
 		argv: []string{"{outside}/setuid", "program", "euid", "12345"},
 		prepare: func(t *testing.T, w *world, _ *exec.Cmd) {
 			binary, err := os.ReadFile(os.Args[0])
@@ -125,14 +148,21 @@ var attempts = []attempt{
 	},
 	// sockets and keys
 	{name: "connect to a socket", argv: helper("connect", "unix", "{socket}"), mounts: true},
-	{name: "connect to an abstract socket", argv: helper("connect", "unix", "{abstract}")},
+	{name: "connect to an abstract socket", argv: helper("connect", "unix", "{abstract}"), landlock: true},
 	{
-		name: "open a window in tmux", needs: "tmux", mounts: true,
+		name:    "open a window in tmux",
+		needs:   "tmux",
+		mounts:  true,
 		argv:    shell("tmux -S {outside}/tmux new-window -d true"),
 		prepare: startTmux,
 	},
 	{name: "read the user's keys in the kernel", argv: helper("keyring")},
-	{name: "type into the terminal", argv: helper("type"), prepare: giveTerminal, root: true},
+	{
+		name:    "type into the terminal",
+		argv:    helper("type"),
+		prepare: giveTerminal,
+		root:    true,
+	},
 	{
 		name: "write to another terminal", argv: shell("echo x > $OTHER"),
 		prepare: func(t *testing.T, _ *world, cmd *exec.Cmd) {
@@ -141,7 +171,9 @@ var attempts = []attempt{
 		},
 	},
 	{
-		name: "read shared memory of the user", argv: shell("cat /dev/shm/$SHM"), mounts: true,
+		name:   "read shared memory of the user",
+		argv:   shell("cat /dev/shm/$SHM"),
+		mounts: true,
 		prepare: func(t *testing.T, _ *world, cmd *exec.Cmd) {
 			file, err := os.CreateTemp("/dev/shm", "confine")
 			must(t, err)
@@ -152,7 +184,9 @@ var attempts = []attempt{
 	},
 	// other views of the machine
 	{
-		name: "mount", argv: helper("mount", "{outside}"), root: true,
+		name: "mount",
+		argv: helper("mount", "{outside}"),
+		root: true,
 		prepare: func(t *testing.T, w *world, _ *exec.Cmd) {
 			t.Cleanup(func() { _ = unix.Unmount(w.outside, unix.MNT_DETACH) }) // only the unconfined attempt mounts
 		},
@@ -163,6 +197,7 @@ var attempts = []attempt{
 }
 
 func TestAttempts(t *testing.T) {
+	all := everything(t, Policy{})
 	for _, a := range attempts {
 		t.Run(a.name, func(t *testing.T) {
 			if a.root && os.Getuid() != 0 {
@@ -171,13 +206,16 @@ func TestAttempts(t *testing.T) {
 			if _, err := exec.LookPath(a.needs); a.needs != "" && err != nil {
 				t.Skipf("%s is not installed", a.needs)
 			}
-			all := everything(t, Policy{})
 			if code, output := a.run(t, all); code == 0 {
 				t.Errorf("all layers allow it\n%s", output)
 			}
 			// On a machine that forbids user namespaces.
-			if code, output := a.run(t, alone(all)); (code == 0) != a.mounts {
+			if code, output := a.run(t, without(all, Namespaces)); (code == 0) != a.mounts {
 				t.Errorf("without namespaces, the exit code is %d\n%s", code, output)
+			}
+			// On a kernel without Landlock.
+			if code, output := a.run(t, without(all, landlock(landlockVersion(all)))); (code == 0) != a.landlock {
+				t.Errorf("without Landlock, the exit code is %d\n%s", code, output)
 			}
 			// The attempt is real: whoever is not confined can do it.
 			if code, output := a.run(t, nil); code != 0 {

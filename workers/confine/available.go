@@ -3,6 +3,7 @@ package confine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 )
 
@@ -23,8 +24,8 @@ func Available(ctx context.Context, self []string) (layers []Layer) {
 	return layers
 }
 
-// Probe tries each layer: it applies it in a child that self starts, as Start does, and that runs no command. It takes as
-// long as starting a few programs; callers keep the result. Without layers for this system, it returns nothing.
+// Probe tries each layer: it applies it in a child that self starts, as Start does, and that runs no command. It takes
+// as long as starting a few programs; callers keep the result. On a system without layers, it returns nothing.
 func Probe(ctx context.Context, self []string) (tried []Support) {
 	candidates := candidates()
 	for _, c := range candidates {
@@ -41,7 +42,7 @@ func Probe(ctx context.Context, self []string) (tried []Support) {
 	}
 	for i, c := range candidates {
 		if c.missing == nil {
-			tried[i].Missing = try(ctx, self, append(c.with, c.layer))
+			tried[i].Missing = c.explain(try(ctx, self, append(c.with, c.layer)))
 		}
 	}
 	return tried
@@ -52,11 +53,22 @@ type candidate struct {
 	layer   Layer
 	with    []Layer
 	missing error
+	// advice says what makes the layer available, if it fails.
+	advice string
+}
+
+// explain adds the advice to an error.
+func (c candidate) explain(err error) error {
+	if err == nil || c.advice == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, c.advice)
 }
 
 // try applies layers in a child.
 func try(ctx context.Context, self []string, layers []Layer) error {
-	process, err := start(ctx, self, request{Layers: layers, Try: true, Policy: Policy{Home: "/nonexistent"}}, &exec.Cmd{})
+	r := request{Layers: layers, Try: true, Policy: Policy{Home: "/nonexistent"}}
+	process, err := start(ctx, self, r, &exec.Cmd{})
 	if err != nil {
 		return err
 	}

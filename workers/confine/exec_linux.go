@@ -54,7 +54,7 @@ func pipes() (lifeline, answers *os.File, err error) {
 	for _, fd := range []int{requestFD, answerFD} {
 		var stat unix.Stat_t
 		if unix.Fstat(fd, &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
-			return nil, nil, errors.New("maestro itself runs agent-exec, with a policy: run `maestro session exec` instead")
+			return nil, nil, errors.New("agent-exec needs a policy, which maestro gives it: run `maestro session exec`")
 		}
 	}
 	if err := unix.SetNonblock(requestFD, true); err != nil { // so that a read ends when the file is closed
@@ -93,7 +93,8 @@ func run(r request) (pid int, err error) {
 	defer rules.close()
 	if !r.Try {
 		if err := unix.Chdir(r.Dir); err != nil {
-			return 0, fmt.Errorf("the directory %s: %w", r.Dir, err)
+			return 0, fmt.Errorf("the command's directory %s: %w: if it is in a hidden place, let the policy name it",
+				r.Dir, err)
 		}
 	}
 	// Threads of this process stay outside the layers. Without this, the command could attach to them.
@@ -211,7 +212,10 @@ func wait(pid int) int {
 		case err != nil:
 			return codeRefused // the command is not a child: this cannot be
 		case ended == pid:
-			return exitCode(status)
+			if code := status.ExitStatus(); code >= 0 {
+				return code
+			}
+			return 128 + int(status.Signal()) // as a shell shows it
 		}
 	}
 }

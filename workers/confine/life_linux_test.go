@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,12 +19,13 @@ func both(t *testing.T, test func(t *testing.T, layers []Layer)) {
 	t.Helper()
 	all := everything(t, Policy{})
 	t.Run("all layers", func(t *testing.T) { test(t, all) })
-	t.Run("without namespaces", func(t *testing.T) { test(t, alone(all)) })
+	t.Run("without namespaces", func(t *testing.T) { test(t, without(all, Namespaces)) })
 }
 
 func TestExitCodes(t *testing.T) {
 	both(t, func(t *testing.T, layers []Layer) {
-		for line, want := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -TERM $$": 128 + 15, "kill -KILL $$": 128 + 9} {
+		lines := map[string]int{"exit 0": 0, "exit 7": 7, "kill -TERM $$": 128 + 15, "kill -KILL $$": 128 + 9}
+		for line, want := range lines {
 			w := newWorld(t)
 			cmd, output := w.command(shell(line)...)
 			if code := w.run(layers, cmd); code != want {
@@ -56,10 +58,9 @@ func TestCommandThatCannotRun(t *testing.T) {
 // A signal to agent-exec reaches the command.
 func TestSignals(t *testing.T) {
 	both(t, func(t *testing.T, layers []Layer) {
-		for signal, want := range map[unix.Signal]int{unix.SIGINT: 41, unix.SIGTERM: 42, unix.SIGHUP: 43, unix.SIGUSR1: 44} {
+		for _, signal := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1} {
 			w := newWorld(t)
-			cmd, _ := w.command(shell("trap 'exit 41' INT; trap 'exit 42' TERM; trap 'exit 43' HUP; trap 'exit 44' USR1;" +
-				"echo ready; read x")...)
+			cmd, _ := w.command(helper("await")...)
 			hold, held, err := os.Pipe()
 			must(t, err)
 			cmd.Stdin, cmd.Stdout = hold, nil
@@ -74,8 +75,8 @@ func TestSignals(t *testing.T) {
 			}
 			must(t, process.Signal(signal))
 			_ = process.Wait() // the code says more
-			if code := process.State().ExitCode(); code != want {
-				t.Errorf("%v: exit code %d, want %d", signal, code, want)
+			if code := process.State().ExitCode(); code != int(signal) {
+				t.Errorf("%v: exit code %d", signal, code)
 			}
 			must(t, errors.Join(hold.Close(), held.Close(), said.Close()))
 		}
@@ -162,6 +163,29 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	if _, err := Start(ctx, agentExec(), w.policy, all, cmd); !errors.Is(err, reason) {
 		t.Errorf("Start: %v", err)
 	}
+}
+
+// The layers are those of the command itself, not only what attempts notice.
+func TestStatus(t *testing.T) {
+	both(t, func(t *testing.T, layers []Layer) {
+		w := newWorld(t)
+		cmd, output := w.command(shell("grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status")...)
+		if code := w.run(layers, cmd); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, output)
+		}
+		want := map[string]string{"NoNewPrivs:": "1", "Seccomp:": "2"}
+		for _, name := range []string{"CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"} {
+			want[name] = "0000000000000000"
+		}
+		if os.Getuid() != 0 && !slices.Contains(layers, Namespaces) {
+			delete(want, "CapBnd:") // only root may lower it
+		}
+		for name, value := range want {
+			if !strings.Contains(output.String(), name+"\t"+value+"\n") {
+				t.Errorf("%s is not %s\n%s", name, value, output)
+			}
+		}
+	})
 }
 
 // Whoever runs agent-exec by hand is told what to do.

@@ -344,7 +344,7 @@ func openat(dir int, name string) (fd int, err error) {
 	}
 	if modeOf(fd) == unix.S_IFLNK {
 		_ = unix.Close(fd)
-		return -1, fmt.Errorf("%s is a symbolic link: %w", name, unix.ELOOP)
+		return -1, fmt.Errorf("%s is a symbolic link: %w: remove it", name, unix.ELOOP)
 	}
 	return fd, nil
 }

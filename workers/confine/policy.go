@@ -19,13 +19,14 @@ type Policy struct {
 	ReadWrite []string
 	// ReadOnly are paths below ReadWrite that must not change. They need the layer Namespaces.
 	ReadOnly []string
-	// Hidden are files and directories that the command may not read.
+	// Hidden are files and directories that the command may not read. Without Namespaces, it can create nothing in those
+	// directories of ReadWrite that contain a hidden one: only in the other directories below them.
 	Hidden []string
 	// Exposed are paths that the command may read although they are hidden by default: Secrets, other homes, and where
 	// Namespaces is active, /tmp, /var/tmp and /run.
 	Exposed []string
-	// Temp is the command's own directory for temporary files. With Namespaces it is /tmp and /var/tmp too. TMPDIR names
-	// it.
+	// Temp is the command's own directory for temporary files. TMPDIR names it. With Namespaces, it is also what the
+	// command sees at /tmp and /var/tmp.
 	Temp string
 	// Network says how much of the network the command may use.
 	Network Network

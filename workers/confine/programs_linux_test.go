@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -76,6 +77,14 @@ var programs = map[string]func(args []string) error{
 		}
 		return conn.Close()
 	},
+	"talk": func(args []string) error { // to a socket, until the other end closes it
+		conn, err := net.Dial("unix", args[0])
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, conn)
+		return errors.Join(err, conn.Close())
+	},
 	"connect-protocol": func(args []string) error { // port, protocol
 		port, _ := strconv.Atoi(args[0])
 		protocol, _ := strconv.Atoi(args[1])
@@ -91,7 +100,8 @@ var programs = map[string]func(args []string) error{
 		if err != nil {
 			return err
 		}
-		return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
+		to := &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}
+		return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, to)
 	},
 	"loopback": func([]string) error {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -127,6 +137,17 @@ var programs = map[string]func(args []string) error{
 		cmd := exec.Command("/proc/self/exe", "program", "nothing")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}
 		return cmd.Run()
+	},
+	"await": func([]string) error { // exits with the number of the signal that it gets
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals)
+		fmt.Println("ready")
+		for s := range signals {
+			if s != unix.SIGURG { // the runtime sends it to itself
+				os.Exit(int(s.(syscall.Signal)))
+			}
+		}
+		return nil
 	},
 	"nothing": func([]string) error { return nil },
 	"io_uring": func([]string) error {

@@ -148,7 +148,8 @@ func sockets(ports bool) (f filter) {
 		inet = append(inet, statement(load, argument(1)), statement(mask, typeBits))
 		inet.when(equal, unix.SOCK_SEQPACKET, statement(result, refusal(unix.EPROTONOSUPPORT)))
 		inet = append(inet, statement(load, argument(2)))
-		for _, protocol := range []uint32{0, unix.IPPROTO_TCP, unix.IPPROTO_UDP, unix.IPPROTO_ICMP, unix.IPPROTO_ICMPV6} {
+		known := []uint32{0, unix.IPPROTO_TCP, unix.IPPROTO_UDP, unix.IPPROTO_ICMP, unix.IPPROTO_ICMPV6}
+		for _, protocol := range known {
 			inet.when(equal, protocol, allow)
 		}
 		inet = append(inet, statement(result, refusal(unix.EPROTONOSUPPORT)))

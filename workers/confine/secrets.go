@@ -13,15 +13,18 @@ var secrets = []string{
 	".config/Bitwarden*", ".config/1Password", ".config/op", ".vault-token", ".age", ".config/sops", ".netrc", "_netrc",
 	".authinfo*", ".pgpass", ".my.cnf", ".mylogin.cnf", ".Xauthority", ".ICEauthority",
 	// clouds and clusters
-	".aws", ".azure", ".config/gcloud", ".boto", ".oci", ".kube", ".docker", ".config/containers/auth.json", ".config/doctl",
+	".aws", ".azure", ".config/gcloud", ".boto", ".oci", ".kube", ".docker", ".config/containers/auth.json",
+	".config/doctl",
 	".config/hcloud", ".config/rclone", ".s3cfg", ".terraform.d/credentials*", ".terraformrc", ".config/heroku", ".fly",
 	".config/flyctl", ".config/netlify", ".config/vercel", ".local/share/com.vercel.cli", ".wrangler",
 	".config/.wrangler", ".config/stripe",
 	// forges and package registries
 	".git-credentials", ".config/git/credentials", ".config/gh", ".config/hub", ".config/glab-cli", ".config/tea",
 	".npmrc", ".yarnrc.yml", ".config/pnpm/rc", ".pypirc", ".config/pypoetry/auth.toml", ".cargo/credentials*",
-	".gem/credentials", ".m2/settings*.xml", ".gradle/gradle.properties", ".nuget/NuGet/NuGet.Config", ".config/composer/auth.json",
-	".composer/auth.json", ".hex/hex.config", ".condarc", ".huggingface", ".cache/huggingface/token", ".config/huggingface",
+	".gem/credentials", ".m2/settings*.xml", ".gradle/gradle.properties", ".nuget/NuGet/NuGet.Config",
+	".config/composer/auth.json",
+	".composer/auth.json", ".hex/hex.config", ".condarc", ".huggingface", ".cache/huggingface/token",
+	".config/huggingface",
 	// logins of other agents
 	".claude", ".claude.json*", ".config/claude*", ".config/Claude", ".codex", ".config/codex", ".gemini",
 	".config/gemini", ".config/github-copilot", ".copilot", ".cursor", ".config/Cursor", ".config/opencode",
@@ -45,7 +48,7 @@ var systemSecrets = []string{
 	"/var/lib/containers", "/var/spool/cron", "/var/spool/mail", "/var/mail", "/var/lib/systemd/credential.secret",
 }
 
-// Secrets returns the files and directories of a home directory that are hidden by default. Some of them need not exist.
+// Secrets returns the files and directories of a home directory that are hidden by default. Some may not exist.
 func Secrets(home string) []string { return expand(home, secrets) }
 
 // expand returns the paths below a directory that a list of patterns names. A name that is no pattern is returned also

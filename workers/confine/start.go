@@ -52,9 +52,11 @@ type Process struct {
 // Start runs cmd behind the layers, and returns when it has started: cmd's program runs then, and all layers are
 // applied. self is the command line of agent-exec, such as the path of maestro and "agent-exec".
 //
-// Start uses the path, arguments, environment, directory, standard streams, SysProcAttr and WaitDelay of cmd; cmd itself
-// is not started. The command gets no other files than its standard streams. TMPDIR names its directory for temporary
-// files. The command and what it starts are killed when it ends, when agent-exec is killed, and when this process ends.
+// Start uses the path, arguments, environment, directory, standard streams, SysProcAttr and WaitDelay of cmd, and does
+// not start cmd itself. The command gets no other files than its standard streams. TMPDIR names its directory for
+// temporary files. When the command ends, what it started is killed, and so is all of it when this process ends. When
+// agent-exec is killed, the command is killed too with Namespaces, and otherwise has a new parent: this process, if it
+// is a subreaper.
 //
 // When ctx ends before the command has started, Start kills it and returns the context's error. Afterwards ctx has no
 // effect.

@@ -84,11 +84,3 @@ func listeningSockets(wanted bool) (paths []string) {
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }
-
-// exitCode returns the code that a shell would show for an ended process.
-func exitCode(status syscall.WaitStatus) int {
-	if status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return status.ExitStatus()
-}

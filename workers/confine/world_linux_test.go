@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -29,6 +31,7 @@ type world struct {
 	allowed   string // a socket that the policy gives
 	abstract  string
 	pid, fd   string // of the victim
+	cache     string // of Go's results, if the test has one
 	policy    Policy
 }
 
@@ -51,6 +54,9 @@ func newWorld(t *testing.T) *world {
 		"home/.profile":                      "# start\n",
 		"home/.ssh/id":                       secretText,
 		"home/.config/gh/hosts":              secretText,
+		"home/.npmrc":                        "//registry.example/:_authToken=" + secretText + "\n",
+		"home/.netrc":                        "machine example login a password " + secretText + "\n",
+		"home/.git-credentials":              "https://a:" + secretText + "@example\n",
 		"home/.config/git/ignore":            "*.o\n",
 		"home/repository/.git/hooks/x":       "",
 		"home/maestro/token":                 secretText,
@@ -93,7 +99,8 @@ func scratch(t *testing.T) string {
 
 func (w *world) startVictim() {
 	w.t.Helper()
-	victim := exec.Command(os.Args[0], "program", "victim", filepath.Join(w.home, ".ssh/id"), w.socket, w.allowed, w.abstract)
+	victim := exec.Command(os.Args[0], "program", "victim", filepath.Join(w.home, ".ssh/id"),
+		w.socket, w.allowed, w.abstract)
 	victim.Env = append(os.Environ(), "TOKEN="+secretText)
 	hold, err := victim.StdinPipe()
 	must(w.t, err)
@@ -113,8 +120,10 @@ func (w *world) startVictim() {
 
 // replace puts the names of this world into a command line.
 func (w *world) replace(argv []string) []string {
-	names := strings.NewReplacer("{home}", w.home, "{target}", w.target, "{workspace}", w.workspace, "{outside}", w.outside,
-		"{socket}", w.socket, "{allowed}", w.allowed, "{abstract}", w.abstract, "{pid}", w.pid, "{number}", w.fd, "{self}", os.Args[0])
+	names := strings.NewReplacer(
+		"{home}", w.home, "{target}", w.target, "{workspace}", w.workspace, "{outside}", w.outside,
+		"{socket}", w.socket, "{allowed}", w.allowed, "{abstract}", w.abstract,
+		"{pid}", w.pid, "{number}", w.fd, "{self}", os.Args[0], "{cache}", w.cache)
 	var replaced []string
 	for _, arg := range argv {
 		replaced = append(replaced, names.Replace(arg))
@@ -157,17 +166,42 @@ func agentExec() []string { return []string{os.Args[0], "agent-exec"} }
 // everything returns all layers that a policy can use here. A machine without one of them cannot run the tests.
 func everything(t *testing.T, p Policy) []Layer {
 	t.Helper()
+	var available []Layer
 	for _, s := range Probe(t.Context(), agentExec()) {
+		if s.Missing != nil && offers(s.Layer) {
+			t.Fatalf("this machine can have the layer %s: %v", s.Layer, s.Missing)
+		}
 		if s.Missing != nil {
 			t.Skipf("this machine does not offer the layer %s: %v", s.Layer, s.Missing)
 		}
+		available = append(available, s.Layer)
 	}
-	return p.Layers(Available(t.Context(), agentExec()))
+	return p.Layers(available)
 }
 
-// alone returns the layers without Namespaces.
-func alone(layers []Layer) []Layer {
-	return slices.DeleteFunc(slices.Clone(layers), func(l Layer) bool { return l == Namespaces || l == NetworkNone })
+// offers says whether a machine should have a layer, by other means than those of the package: a test that is skipped
+// because of a mistake would show nothing.
+func offers(layer Layer) bool {
+	switch layer {
+	case Namespaces, NetworkNone:
+		cmd := exec.Command(os.Args[0], "program", "mount", "/tmp")
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWNET,
+			UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+		}
+		return cmd.Run() == nil
+	case Seccomp, NoNewPrivileges:
+		return runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64"
+	default:
+		_, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+		return errno == 0
+	}
+}
+
+// without returns the layers except one.
+func without(layers []Layer, except Layer) []Layer {
+	return slices.DeleteFunc(slices.Clone(layers), func(l Layer) bool { return l == except })
 }
 
 func must(t *testing.T, err error) {

@@ -14,7 +14,7 @@ import (
 // Check is what a failure is about.
 type Check string
 
-// The checks, in the order in which they are made. The last three are those of an agent's driver and supervisor.
+// The checks, in the order in which they are made. The last four are those of an agent's driver and supervisor.
 const (
 	CheckPaths        Check = "paths"
 	CheckWorkspace    Check = "workspace_dir"
@@ -24,6 +24,7 @@ const (
 	CheckDisk         Check = "disk"
 	CheckAgent        Check = "agent"
 	CheckHook         Check = "hook"
+	CheckSkills       Check = "skills"
 	CheckConfinement  Check = "confinement"
 )
 
@@ -93,6 +94,17 @@ func Prepare(o Options) (Dirs, error) {
 	}{{d.Workspace, CheckWorkspace, true}, {d.Target, CheckTarget, o.FixPermissions}} {
 		if err := accessible(dir.path, dir.check, dir.fix); err != nil {
 			return Dirs{}, err
+		}
+	}
+	if o.Orchestrator == "" {
+		if err := os.MkdirAll(d.Orchestrator, ownMode); err != nil {
+			return Dirs{}, &Failure{
+				Check:   CheckOrchestrator,
+				Path:    d.Orchestrator,
+				Message: "The orchestrator's directory cannot be created: " + files.Bare(err).Error(),
+				Fix:     "remove what is at this path",
+				Err:     err,
+			}
 		}
 	}
 	for _, path := range []*string{&d.Workspace, &d.Target, &d.Orchestrator} {
@@ -166,17 +178,7 @@ func exist(o Options) (d Dirs, err error) {
 		return d, err
 	}
 	if o.Orchestrator == "" {
-		err = os.MkdirAll(d.Orchestrator, ownMode)
-		if err != nil && !errors.Is(err, fs.ErrPermission) { // which accessible corrects
-			return d, &Failure{
-				Check:   CheckOrchestrator,
-				Path:    d.Orchestrator,
-				Message: "The orchestrator's directory cannot be created: " + files.Bare(err).Error(),
-				Fix:     "remove what is at this path",
-				Err:     err,
-			}
-		}
-		return d, nil
+		return d, nil // it is created once the workspace can be written to
 	}
 	return d, isDir(d.Orchestrator, CheckOrchestrator, "create it, or configure another one")
 }
@@ -221,7 +223,7 @@ func named(check Check) string {
 		return "workspace"
 	case CheckOrchestrator:
 		return "orchestrator's directory"
-	case CheckTarget, CheckPaths, CheckPermissions, CheckDisk, CheckAgent, CheckHook, CheckConfinement:
+	case CheckTarget, CheckPaths, CheckPermissions, CheckDisk, CheckAgent, CheckHook, CheckSkills, CheckConfinement:
 	}
 	return "working directory"
 }

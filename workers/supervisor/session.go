@@ -20,6 +20,7 @@ import (
 	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/manifest"
+	"maestro/workers/preflight"
 	"maestro/workers/sandbox"
 )
 
@@ -113,6 +114,24 @@ func (s *supervisor) placeManifest(content []byte) error {
 	}
 	_, err = f.Write(content)
 	return errors.Join(err, f.Close())
+}
+
+// skills opens the skills that a manifest names. They are closed at the end of the run.
+func (s *supervisor) skills(ids []string) (skills []agent.Skill, err error) {
+	for _, id := range ids {
+		root, err := s.home.SkillFiles(id)
+		if err != nil {
+			return nil, &preflight.Failure{
+				Check:   preflight.CheckSkills,
+				Message: "Skill '" + id + "' cannot be used on this machine: " + err.Error(),
+				Fix:     "add it with `maestro skill add <folder> --id " + id + "`, or spawn the session without it",
+				Err:     err,
+			}
+		}
+		s.opened = append(s.opened, root)
+		skills = append(skills, agent.Skill{Name: id, Files: root.FS()})
+	}
+	return skills, nil
 }
 
 // environment returns the variables with which the agent's maestro finds its session.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -56,6 +57,8 @@ type supervisor struct {
 	socket  string
 	// secrets are those of the run. No record and no stored output has them.
 	secrets atomic.Pointer[blank.Secrets]
+	// opened are the skills, which are closed at the end.
+	opened []io.Closer
 	// given are the variables that a user set for the session.
 	given map[string]string
 	// over is closed when the session has ended, or its secret is not valid any more; why says which.
@@ -209,6 +212,9 @@ func (s *supervisor) supervise(ctx context.Context, drivers func(name string) (a
 	defer stopRecording()
 	group.Go(func() { s.records.run(recording) })
 	exit := s.work(ctx, &group, helpers, drivers)
+	for _, skill := range s.opened {
+		_ = skill.Close() // it was only read
+	}
 	if ctx.Err() != nil {
 		exit.Reason = "its supervisor was told to stop"
 	}

@@ -273,7 +273,9 @@ func (s *supervisor) check(
 	if err := s.checkAgent(ctx); err != nil {
 		return launch, m, err
 	}
-	launch, err = s.describe(content)
+	if launch, err = s.describe(content); err == nil {
+		launch.Skills, err = s.skills(m.Skills)
+	}
 	return launch, m, err
 }
 

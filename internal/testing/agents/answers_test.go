@@ -49,8 +49,7 @@ func TestAnswerBeginsNextRun(t *testing.T) {
 		if !s.together("TASK-SEEN", "Which colour has the door?", "SKY-BLUE, please") {
 			s.Error("the next run does not continue the conversation with the answer")
 		}
-		s.Log(s.run("events", "--project", s.project, "-o", "jsonl"))
-		for i, r := range s.requests { os.WriteFile(fmt.Sprintf("/tmp/w/req-%s-%d", s.name, i), []byte(r), 0o600) }
+
 		s.nothingLeft()
 	})
 }

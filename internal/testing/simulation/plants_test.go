@@ -892,7 +892,10 @@ var plants = []plant{
 	},
 	{"a session is timed out a minute early", []edit{
 		{deadlines, "c.At.UnixMilli() < session.Deadline {", "c.At.UnixMilli() < session.Deadline-60_000 {"},
-		{overdue, "		if passed >= limit.over && now >= x.Deadline {\n", "		if now >= x.Deadline-60_000 {\n"},
+		{
+			overdue, "		if passed >= limit.over && now >= x.Deadline {\n",
+			"		if now >= x.Deadline-60_000 {\n",
+		},
 	}},
 	{"a session is never timed out", []edit{{
 		overdue, "		if passed >= limit.over && now >= x.Deadline {\n",

@@ -24,7 +24,9 @@ var compatible = []struct{ name, words string }{
 	{"Apache-2.0", "Apache License Version 2.0, January 2004"},
 	{"Apache-2.0", "Licensed under the Apache License, Version 2.0"},
 	{"MIT", "Permission is hereby granted, free of charge, to any person obtaining a copy"},
+	{"MIT", "PERMISSION is hereby granted, free of charge, to any person obtaining a copy"},
 	{"BSD-3-Clause", "Neither the name of"},
+	{"BSD-3-Clause", "The name of any author may not be used to endorse"},
 	{"BSD-2-Clause", "Redistribution and use in source and binary forms"},
 	{"ISC", "Permission to use, copy, modify, and/or distribute this software for any purpose"},
 	{"ISC", "Permission to use, copy, modify, and distribute this software for any purpose with or without fee"},
@@ -59,6 +61,19 @@ func TestNoticeNamesLinkedModules(t *testing.T) {
 	licence, err := os.ReadFile("../../../LICENSE")
 	if err != nil || licenceOf(string(licence)) != "Apache-2.0" {
 		t.Errorf("LICENSE is %q: %v", licenceOf(string(licence)), err)
+	}
+}
+
+func TestOneOfTwoLicencesIsChosen(t *testing.T) {
+	const bsd = "The name of any author may not be used to endorse\n"
+	const gpl = "\n-----\nGPL v2.0:\n-----\nGNU GENERAL PUBLIC LICENSE\n"
+	const choice = "SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only\n"
+	const none = "SPDX-License-Identifier: GPL-2.0-only\n"
+	if got := chosen(choice + bsd + gpl); licenceOf(got) != "BSD-3-Clause" {
+		t.Errorf("the part that applies is %q", got)
+	}
+	if got := chosen(none + bsd + gpl); licenceOf(got) != "" {
+		t.Errorf("without a choice, the part that applies is %q", got)
 	}
 }
 
@@ -133,7 +148,7 @@ func linkedFiles(t *testing.T) map[string][]licenceFile {
 func licenceAbove(t *testing.T, dir, top string) (files []licenceFile) {
 	t.Helper()
 	for ; strings.HasPrefix(dir, top); dir = filepath.Dir(dir) {
-		for _, pattern := range []string{"LICEN[CS]E*", "COPYING*", "NOTICE*"} {
+		for _, pattern := range []string{"LICEN[CS]E*", "Licen[cs]e*", "COPYING*", "NOTICE*"} {
 			found, err := filepath.Glob(filepath.Join(dir, pattern))
 			if err != nil {
 				t.Fatal(err)
@@ -147,11 +162,11 @@ func licenceAbove(t *testing.T, dir, top string) (files []licenceFile) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				licence := licenceOf(string(text))
+				licence := licenceOf(chosen(string(text)))
 				if strings.HasPrefix(filepath.Base(path), "NOTICE") {
 					licence = "notice"
 				}
-				files = append(files, licenceFile{filepath.ToSlash(name), licence, string(text)})
+				files = append(files, licenceFile{filepath.ToSlash(name), licence, chosen(string(text))})
 			}
 		}
 		if len(files) > 0 {
@@ -159,6 +174,16 @@ func licenceAbove(t *testing.T, dir, top string) (files []licenceFile) {
 		}
 	}
 	return nil
+}
+
+// chosen returns the part of a text that applies here. Some authors let their users choose between a licence that is
+// compatible and one that is not.
+func chosen(text string) string {
+	const choice, other = "SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only", "\nGPL v2.0:\n"
+	if before, _, found := strings.Cut(text, other); found && strings.Contains(text, choice) {
+		return strings.TrimRight(before, "-\n") + "\n"
+	}
+	return text
 }
 
 // incompatible are words of licences that impose conditions on the product as a whole.

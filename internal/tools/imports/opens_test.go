@@ -42,6 +42,8 @@ var mayOpen = map[string]string{
 	"bus/meta.go":                        "a file that it has written",
 	"bus/readonly.go":                    "opens a directory only",
 	"bus/storefiles.go":                  "syncs a file or directory that it has written",
+	"workers/confine/exec_linux.go":      "the kernel's files about processes",
+	"workers/confine/start_linux.go":     "the kernel's files about users and sockets",
 	"bus/unread.go":                      "a file that it found to be regular",
 	"bus/usable.go":                      "a block that it found to be regular",
 }

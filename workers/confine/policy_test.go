@@ -1,0 +1,109 @@
+package confine
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestLayersOfAPolicy(t *testing.T) {
+	available := []Layer{landlock(7), Namespaces, Seccomp, NoNewPrivileges, NetworkPorts, NetworkNone}
+	for network, want := range map[Network][]Layer{
+		Open:  {landlock(7), Namespaces, Seccomp, NoNewPrivileges},
+		Ports: {landlock(7), Namespaces, Seccomp, NoNewPrivileges, NetworkPorts},
+		None:  {landlock(7), Namespaces, Seccomp, NoNewPrivileges, NetworkNone},
+	} {
+		if got := (Policy{Network: network}).Layers(available); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", network, got, want)
+		}
+	}
+	if got := (Policy{}).Layers(nil); len(got) > 0 {
+		t.Errorf("of no layers, %v are active", got)
+	}
+}
+
+func TestLandlockVersion(t *testing.T) {
+	for layer, want := range map[Layer]int{"landlock-abi7": 7, "landlock-abi12": 12, "landlock-abix": -1, Seccomp: 0} {
+		if got := landlockVersion([]Layer{layer}); got != want {
+			t.Errorf("%s: %d, want %d", layer, got, want)
+		}
+	}
+}
+
+// Each pattern is valid and stays below the home.
+func TestSecretsAreBelowTheHome(t *testing.T) {
+	for _, pattern := range slices.Concat(secrets, systemSecrets) {
+		if _, err := filepath.Match(pattern, "x"); err != nil || strings.Contains(pattern, "..") {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+	home := filepath.Join(t.TempDir(), "a[b]*c")
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ok(os.MkdirAll(filepath.Join(home, ".config/claude-work"), 0o700))
+	ok(os.WriteFile(filepath.Join(home, ".psql_history"), nil, 0o600))
+	found := Secrets(home)
+	for _, name := range []string{".ssh", ".config/claude-work", ".psql_history", ".netrc"} {
+		if !slices.Contains(found, filepath.Join(home, name)) {
+			t.Errorf("%s is not a secret", name)
+		}
+	}
+}
+
+// The longest place that contains a path decides.
+func TestPlaces(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"home/target/secret", "home/work/mine/.tmp", "home/.claude/local", "real"} {
+		if err := os.MkdirAll(filepath.Join(root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(root, "real"), filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	in := func(name string) string { return filepath.Join(root, name) }
+	p := Policy{
+		Home:      in("home"),
+		ReadWrite: []string{in("home/target"), in("home/work/mine"), in("link")},
+		Hidden:    []string{in("home/work"), in("home/target/secret")},
+		Exposed:   []string{in("home/.claude/local"), in("home/.npmrc")},
+		Temp:      in("home/work/mine/.tmp"),
+	}
+	ps, err := p.places(true, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]access{
+		"/":                          readable,
+		"/usr/bin/env":               readable,
+		"/run/x":                     hidden,
+		"/tmp":                       writable,
+		"/etc/shadow":                hidden,
+		"/dev/null":                  device,
+		in("home"):                   readable,
+		in("home/.ssh/id"):           hidden,
+		in("home/.sshx"):             readable,
+		in("home/.claude/x"):         hidden,
+		in("home/.claude/local/bin"): readable,
+		in("home/.npmrc"):            readable,
+		in("home/target/x"):          writable,
+		in("home/target/secret/x"):   hidden,
+		in("home/targets"):           readable,
+		in("home/work/other"):        hidden,
+		in("home/work/mine/x"):       writable,
+		in("real/x"):                 writable,
+	} {
+		if got := ps.at(path).access; got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package preflight
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// world has the directories of a run.
+type world struct {
+	t    *testing.T
+	dir  string
+	opts Options
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, dir: dir, opts: Options{
+		Workspaces:  filepath.Join(dir, "workspaces"),
+		Session:     "sess_1",
+		Target:      filepath.Join(dir, "target"),
+		MaestroHome: filepath.Join(dir, "home"),
+	}}
+	w.mkdir("target")
+	w.mkdir("home")
+	return w
+}
+
+func (w *world) mkdir(name string) string {
+	w.t.Helper()
+	path := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	return path
+}
+
+// TestPrepare shows the checks of docs/spec/001-agent-launch-and-sandbox.md, "Pre-Flight Validation & Setup", and what
+// each failure says.
+func TestPrepare(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(w *world)
+		check  Check  // of the failure; "" for none
+		says   string // what its message or its fix has
+	}{
+		"the workspace is created": {func(*world) {}, "", ""},
+		"the workspace exists":     {func(w *world) { w.mkdir("workspaces/sess_1") }, "", ""},
+		"no target":                {func(w *world) { w.opts.Target = filepath.Join(w.dir, "gone") }, CheckTarget, "does not exist"},
+		"the target is a file": {func(w *world) {
+			w.opts.Target = filepath.Join(w.dir, "file")
+			if err := os.WriteFile(w.opts.Target, nil, 0o600); err != nil {
+				w.t.Fatal(err)
+			}
+		}, CheckTarget, "not a directory"},
+		"no target is given: the workspace": {func(w *world) { w.opts.Target = "" }, "", ""},
+		"the target is the root":            {func(w *world) { w.opts.Target = "/" }, CheckTarget, "root of the file system"},
+		"the target is Maestro's home":      {func(w *world) { w.opts.Target = w.opts.MaestroHome }, CheckPaths, "Maestro's home"},
+		"the target is below Maestro's home": {func(w *world) {
+			w.opts.Target = w.mkdir("home/store")
+		}, CheckPaths, "Maestro's home"},
+		"a link leads to Maestro's home": {func(w *world) {
+			w.opts.Target = filepath.Join(w.dir, "link")
+			if err := os.Symlink(w.opts.MaestroHome, w.opts.Target); err != nil {
+				w.t.Fatal(err)
+			}
+		}, CheckPaths, "Maestro's home"},
+		"the workspaces are in Maestro's home": {func(w *world) {
+			w.opts.Workspaces = filepath.Join(w.opts.MaestroHome, "w")
+		}, CheckWorkspace, "MAESTRO_WORKSPACE"},
+		"a configured orchestrator's directory": {func(w *world) { w.opts.Orchestrator = w.mkdir("tool") }, "", ""},
+		"no such orchestrator's directory": {func(w *world) {
+			w.opts.Orchestrator = filepath.Join(w.dir, "tool")
+		}, CheckOrchestrator, "does not exist"},
+		"no room": {func(w *world) { w.opts.Room = 1 << 62 }, CheckDisk, "MiB"},
+		"a file is in place of the workspaces": {func(w *world) {
+			if err := os.WriteFile(w.opts.Workspaces, nil, 0o600); err != nil {
+				w.t.Fatal(err)
+			}
+		}, CheckWorkspace, "cannot be created"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			test.change(w)
+			d, err := Prepare(w.opts)
+			if test.check == "" {
+				w.prepared(d, err)
+				return
+			}
+			var failed *Failure
+			if !errors.As(err, &failed) {
+				t.Fatalf("got %+v, %v", d, err)
+			}
+			if failed.Check != test.check || !strings.Contains(failed.Message+failed.Fix, test.says) ||
+				failed.Path == "" || failed.Fix == "" {
+				t.Errorf("got %+v", failed)
+			}
+		})
+	}
+}
+
+// prepared checks what a successful preparation returns.
+func (w *world) prepared(d Dirs, err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, path := range []string{d.Workspace, d.Target, d.Orchestrator} {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() || !filepath.IsAbs(path) {
+			w.t.Errorf("%s: %v", path, err)
+		}
+	}
+	if want := filepath.Join(w.opts.Workspaces, "sess_1"); d.Workspace != want {
+		w.t.Errorf("the workspace is %s, not %s", d.Workspace, want)
+	}
+	if left, err := filepath.Glob(filepath.Join(d.Target, ".maestro-probe-*")); err != nil || len(left) > 0 {
+		w.t.Errorf("the probes %v are left", left)
+	}
+}
+
+// Relative paths, and those below ~, are made absolute; the orchestrator's directory may be written to only if it is the
+// target.
+func TestPathsBecomeAbsolute(t *testing.T) {
+	w := newWorld(t)
+	t.Chdir(w.dir)
+	t.Setenv("HOME", w.dir)
+	w.opts.Target, w.opts.Workspaces, w.opts.Orchestrator = "target", "~/workspaces", "./target"
+	d, err := Prepare(w.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Dirs{
+		Workspace:    filepath.Join(w.dir, "workspaces", "sess_1"),
+		Target:       filepath.Join(w.dir, "target"),
+		Orchestrator: filepath.Join(w.dir, "target"),
+	}
+	if d != want {
+		t.Errorf("got %+v, want %+v", d, want)
+	}
+	w.opts.Orchestrator = w.mkdir("tool")
+	if d, err = Prepare(w.opts); err != nil || !d.ReadOnly {
+		t.Errorf("got %+v, %v", d, err)
+	}
+}
