@@ -4,7 +4,6 @@ package agents_test
 
 import (
 	"fmt"
-"os"
 	"strings"
 	"testing"
 
