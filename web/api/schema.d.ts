@@ -1989,6 +1989,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runners": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The runners that have asked for work lately, and how many sessions wait for each */
+        get: operations["runnerList"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runners/{name}/work": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** For a runner: its sessions, and what it has to do with each; on request, the call waits for a change */
+        get: operations["runnerWork"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sessions": {
         parameters: {
             query?: never;
@@ -5375,11 +5409,62 @@ export interface components {
             /** @description Says that the agent ended while the session waits for an answer: the next run brings it. */
             waits?: boolean;
         };
+        /** @description What a runner said about itself last. */
+        Runner: {
+            host?: string;
+            layers: string[];
+            /**
+             * Format: int64
+             * @description How many agents it runs at once, running how many it runs now, waiting how many sessions wait for it.
+             */
+            limit: number;
+            name: string;
+            /** Format: int64 */
+            running: number;
+            /**
+             * Format: int64
+             * @description When it asked last, in milliseconds since 1970.
+             */
+            seenAt: number;
+            version?: string;
+            /** Format: int64 */
+            waiting: number;
+        };
         /** @description Lets a runner speak for one session, until the session is resumed. */
         RunnerCredential: {
             runner: string;
             sessionId: string;
             token: string;
+        };
+        /** @description A session of a runner. */
+        RunnerSession: {
+            /** @description The agent that the session names; "" for the default. */
+            agent?: string;
+            /** @description The agent's own, of an earlier run. */
+            conversation?: string;
+            /** @description Where its project works; "" if that is not known. */
+            directory?: string;
+            id: string;
+            projectId: string;
+            /** @description Says that there was an earlier run. */
+            resumes?: boolean;
+            /**
+             * Format: int64
+             * @description The number of the run that may begin, or that this runner has begun.
+             */
+            run: number;
+            /** @enum {string} */
+            state: "claim" | "running" | "ended";
+        };
+        /** @description What there is for a runner to do: the state of its sessions, in the order of their creation. A runner compares it with its processes, so an answer may be lost or come twice. */
+        RunnerWork: {
+            /** @description Changes with the content. */
+            digest: string;
+            /** @description Says that there are more than are listed. */
+            more?: boolean;
+            /** Format: int64 */
+            protocol: number;
+            sessions: components["schemas"]["RunnerSession"][];
         };
         /** @description A session's status report on a task, and its time. */
         Said: {
@@ -6143,7 +6228,7 @@ export interface components {
             queue?: string;
             /** @description worker (default) or orchestrator */
             role?: string;
-            /** @description the runner that launches its agent; none if absent: whoever spawned it launches it */
+            /** @description the runner that launches its agent; that of the server if absent; none: whoever spawned it launches it */
             runner?: string;
             /** @description skills to load */
             skills?: string[];
@@ -7224,6 +7309,11 @@ export interface components {
             access?: "admin" | "auditor" | "read-only";
             /** @description the token's name, the session's id or the runner's */
             actor: string;
+            /**
+             * Format: int64
+             * @description how many of its questions have no answer yet
+             */
+            asks?: number;
             /** @description how the caller is known: token, socket or none */
             authn: string;
             /** @description what a session has to do before it ends, with the command lines for it */
@@ -7857,7 +7947,10 @@ export type ResumeWebhook = components['schemas']['ResumeWebhook'];
 export type RevokeToken = components['schemas']['RevokeToken'];
 export type Revoked = components['schemas']['Revoked'];
 export type Run = components['schemas']['Run'];
+export type Runner = components['schemas']['Runner'];
 export type RunnerCredential = components['schemas']['RunnerCredential'];
+export type RunnerSession = components['schemas']['RunnerSession'];
+export type RunnerWork = components['schemas']['RunnerWork'];
 export type Said = components['schemas']['Said'];
 export type SandboxBlocked = components['schemas']['SandboxBlocked'];
 export type SandboxBlockedEvent = components['schemas']['SandboxBlockedEvent'];
@@ -12636,6 +12729,89 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueueTop"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Busy"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["TimedOut"];
+        };
+    };
+    runnerList: {
+        parameters: {
+            query?: {
+                /** @description wait until the views have reached this sequence */
+                minSeq?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Maestro-Sequence": components["headers"]["Maestro-Sequence"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Runner"][];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Busy"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["TimedOut"];
+        };
+    };
+    runnerWork: {
+        parameters: {
+            query?: {
+                /** @description the version of the protocol that the runner speaks; 1 */
+                protocol?: string;
+                /** @description how long to wait for something to change, such as 25s; at most 25s */
+                wait?: string;
+                /** @description wait until there is something else than in the answer with this digest */
+                after?: string;
+                /** @description the runner's machine */
+                host?: string;
+                /** @description the version of its program */
+                version?: string;
+                /** @description how many agents it runs at once */
+                limit?: number;
+                /** @description how many agents it runs now */
+                running?: string;
+                /** @description the layers of confinement that its machine offers, with commas between them */
+                layers?: string;
+                /** @description wait until the views have reached this sequence */
+                minSeq?: number;
+            };
+            header?: never;
+            path: {
+                /** @description the runner */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Maestro-Sequence": components["headers"]["Maestro-Sequence"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunnerWork"];
                 };
             };
             400: components["responses"]["Invalid"];

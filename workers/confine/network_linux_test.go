@@ -55,7 +55,9 @@ func TestPeerIsADescendant(t *testing.T) {
 		raw, err := conn.SyscallConn()
 		must(t, err)
 		var peer *unix.Ucred
-		must(t, raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }))
+		must(t, raw.Control(func(fd uintptr) {
+			peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		}))
 		must(t, err)
 		pid := int(peer.Pid)
 		for pid > 1 && pid != process.Pid() {

@@ -104,7 +104,7 @@ func (p Policy) setOwn(byPath map[string]place) error {
 					return err
 				}
 			}
-			byPath[real] = place{path: real, access: given.access, from: byPath[real].from}
+			byPath[real] = place{path: real, access: given.access}
 		}
 	}
 	return nil

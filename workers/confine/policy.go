@@ -19,8 +19,8 @@ type Policy struct {
 	ReadWrite []string
 	// ReadOnly are paths below ReadWrite that must not change. They need the layer Namespaces.
 	ReadOnly []string
-	// Hidden are files and directories that the command may not read. Without Namespaces, it can create nothing in those
-	// directories of ReadWrite that contain a hidden one: only in the other directories below them.
+	// Hidden are files and directories that the command may not read. Without Namespaces, it can create nothing in
+	// directories of ReadWrite that contain a hidden one, only in the other directories below them.
 	Hidden []string
 	// Exposed are paths that the command may read although they are hidden by default: Secrets, other homes, and where
 	// Namespaces is active, /tmp, /var/tmp and /run.

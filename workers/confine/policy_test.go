@@ -107,3 +107,27 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 }
+
+// A policy that gives /tmp itself means that directory, not the one for temporary files.
+func TestTmpAsATarget(t *testing.T) {
+	temp, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, given := range []Policy{
+		{Home: "/nonexistent", Temp: temp, ReadWrite: []string{"/tmp"}},
+		{Home: "/nonexistent", Temp: temp},
+	} {
+		ps, err := given.places(true, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := temp
+		if len(given.ReadWrite) > 0 {
+			want = ""
+		}
+		if got := ps.at("/tmp/x"); got.from != want || got.access != writable {
+			t.Errorf("%v: %+v", given.ReadWrite, got)
+		}
+	}
+}

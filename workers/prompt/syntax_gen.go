@@ -593,4 +593,10 @@ var usages = []usage{
 		description: "Print the tasks of a project as a plan, a YAML file",
 		needs:       []string{"project:get", "task:list"},
 	},
+	{
+		id:          "skill:list",
+		syntax:      "skill list",
+		description: "List the skills of the server's home",
+		needs:       []string{"template:list"},
+	},
 }
