@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"maestro/workers/blank"
 )
 
 // course is a list of what happens to a decisions; the graces end when it says so.
@@ -21,7 +23,8 @@ type course struct {
 
 func newCourse(t *testing.T) *course {
 	c := &course{t: t, expires: map[int]func(){}}
-	c.d = newDecisions(&c.log, slog.New(slog.DiscardHandler), func(_, what string) { c.told = append(c.told, what) })
+	c.d = newDecisions(&c.log, blank.Of("a-secret-of-the-agent").Blank, slog.New(slog.DiscardHandler),
+		func(_, what string) { c.told = append(c.told, what) })
 	c.d.after = func(_ time.Duration, then func()) func() bool {
 		id := c.next
 		c.next++
@@ -136,6 +139,18 @@ func TestUnwrittenDecision(t *testing.T) {
 	c.d.returned("1", false)
 	if len(c.told) != 1 {
 		t.Errorf("told %q", c.told)
+	}
+}
+
+// The log of decisions has no secret.
+func TestDecisionsHaveNoSecret(t *testing.T) {
+	c := newCourse(t)
+	made := decision{Key: "k", Command: "login a-secret-of-the-agent", Reason: "a-secret-of-the-agent is no path"}
+	if err := c.d.record(made); err != nil {
+		t.Fatal(err)
+	}
+	if log := c.log.String(); strings.Contains(log, "a-secret") || !strings.Contains(log, "login ") {
+		t.Errorf("the log is %s", log)
 	}
 }
 
