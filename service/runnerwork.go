@@ -93,8 +93,8 @@ func workOf(state *projections.State, runner string) wire.RunnerWork {
 			continue
 		}
 		if len(work.Sessions) == workListed {
-			work.More = true
-			break
+			work.More++
+			continue
 		}
 		work.Sessions = append(work.Sessions, one)
 	}
@@ -159,9 +159,9 @@ func clippedTo(text string) string {
 }
 
 // ListRunners returns the runners that have asked for work lately, by name.
-func (v View) ListRunners(_ *struct{}) ([]wire.Runner, error) {
+func (v View) ListRunners(_ *struct{}) (wire.Runners, error) {
 	if err := v.Permit("runner:list", ""); err != nil {
-		return nil, err
+		return wire.Runners{}, err
 	}
 	s := v.Service
 	s.runners.mu.Lock()
@@ -180,5 +180,5 @@ func (v View) ListRunners(_ *struct{}) ([]wire.Runner, error) {
 			}
 		}
 	}
-	return list, nil
+	return wire.Runners{Runners: list}, nil
 }

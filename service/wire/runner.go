@@ -26,8 +26,8 @@ type RunnerWork struct {
 	// Digest changes with the content.
 	Digest   string          `json:"digest"`
 	Sessions []RunnerSession `json:"sessions"`
-	// More says that there are more than are listed.
-	More bool `json:"more,omitempty"`
+	// More counts those that are not listed.
+	More int `json:"more,omitempty"`
 }
 
 // RunnerState says what a runner has to do with a session.
@@ -55,6 +55,11 @@ type RunnerSession struct {
 	Directory string `json:"directory,omitempty"`
 	// Agent is the agent that the session names; "" for the default.
 	Agent string `json:"agent,omitempty"`
+}
+
+// Runners are the runners that asked for work lately, by name.
+type Runners struct {
+	Runners []Runner `json:"runners"`
 }
 
 // Runner is what a runner said about itself last.
