@@ -4,6 +4,6 @@
 // receives a message, one has its work reopened, and one tries to become its user. Only the agents' work is invented.
 //
 // The result is judged by the exported log alone, and by what the worker says that tried to become its user. The package
-// imports workers/processes, to find what it kills, and none other of our packages: it uses Maestro only by running the
-// binary. Start reading at [Run].
+// imports workers/processes, to find what it kills, and service/wire for the names of variables. It uses Maestro only by
+// running the binary. Start reading at [Run].
 package demo

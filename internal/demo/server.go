@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"maestro/service/wire"
 	"maestro/workers/processes"
 )
 
@@ -69,7 +70,7 @@ const endsWithin = 2 * time.Second
 // they would outlive the server, as they are meant to.
 func (d *demonstration) endAgents(failed bool) {
 	for looked := time.Duration(0); ; looked += looks {
-		left := append(processes.With("MAESTRO_HOME="+d.home), processes.With("MAESTRO_WORKSPACE="+d.workspaces)...)
+		left := append(processes.With("MAESTRO_HOME="+d.home), processes.With(wire.EnvWorkspace+"="+d.workspaces)...)
 		if len(left) == 0 {
 			return
 		}

@@ -120,7 +120,7 @@ func (x *examination) neededAgents(ctx context.Context, configured agent.Config)
 	if !x.own || x.server == nil || !x.reads {
 		return needed
 	}
-	sessions, err := x.server.Sessions(ctx, wire.SessionFilter{Living: "true", Brief: "true"})
+	sessions, err := x.server.Sessions(ctx, wire.SessionFilter{Status: "spawning", Brief: "true"})
 	if err != nil {
 		return needed // the checks of the server say so
 	}
@@ -132,7 +132,7 @@ func (x *examination) neededAgents(ctx context.Context, configured agent.Config)
 		if name == "" {
 			name = agent.Claude
 		}
-		needed[name] = "session " + s.ID + " is to run it"
+		needed[name] = "session " + s.ID + " waits for it"
 	}
 	return needed
 }
@@ -142,7 +142,7 @@ func ofAgent(name string, fault agent.Finding, why string, needed bool) Finding 
 	kind := agentUnusable
 	switch {
 	case !needed:
-		kind, why = agentUnready, "sessions cannot use it yet; none is to"
+		kind, why = agentUnready, "sessions cannot use it yet, and none waits for it"
 	case fault.ID == agent.FindingMissing:
 		kind = agentMissing
 	case fault.ID == agent.FindingVersion:
