@@ -102,7 +102,10 @@ func TestWorkspacesBecomeFindings(t *testing.T) {
 	}{
 		"none yet":     {func(*examination) {}, nil},
 		"nobody needs": {func(x *examination) { x.needed, x.workspaces = nil, x.dir }, nil},
-		"in the home":  {func(x *examination) { x.workspaces = filepath.Join(x.dir, "workspaces") }, workspacesUnusable},
+		"in the home": {
+			func(x *examination) { x.workspaces = filepath.Join(x.dir, "workspaces") },
+			workspacesUnusable,
+		},
 		"a file": {
 			func(x *examination) {
 				put(t, x.Env["HOME"], "w", "")
@@ -133,8 +136,12 @@ func TestLayersBecomeFindings(t *testing.T) {
 		needed bool
 		want   []*Kind
 	}{
-		"all":             {[]confine.Support{{Layer: confine.Seccomp}}, true, []*Kind{confinement}},
-		"some":            {[]confine.Support{{Layer: confine.Seccomp}, missing}, true, []*Kind{confinement, layerMissing}},
+		"all": {[]confine.Support{{Layer: confine.Seccomp}}, true, []*Kind{confinement}},
+		"some": {
+			[]confine.Support{{Layer: confine.Seccomp}, missing},
+			true,
+			[]*Kind{confinement, layerMissing},
+		},
 		"none":            {[]confine.Support{missing}, true, []*Kind{unconfined, layerMissing}},
 		"another system":  {nil, true, []*Kind{unconfined}},
 		"none, no agents": {nil, false, []*Kind{confinement}},
