@@ -16,6 +16,7 @@ import (
 	"maestro/examples"
 	"maestro/internal/cli"
 	"maestro/internal/demo"
+	"maestro/service/wire"
 	"maestro/workers/processes"
 )
 
@@ -135,7 +136,9 @@ func TestDemoLeavesNothingRunning(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != cli.ExitNoConnection {
 		t.Errorf("exit code %d: a server still answers", code)
 	}
-	for _, variable := range []string{"MAESTRO_HOME=" + filepath.Join(dir, "home"), "MAESTRO_WORKSPACE=" + filepath.Join(dir, "workspaces")} {
+	for _, variable := range []string{
+		"MAESTRO_HOME=" + filepath.Join(dir, "home"), wire.EnvWorkspace + "=" + filepath.Join(dir, "workspaces"),
+	} {
 		if left := processes.With(variable); len(left) > 0 {
 			t.Errorf("processes of the demonstration still run: %d", left)
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"maestro/service/wire"
 	"maestro/workers/processes"
 )
 
@@ -163,7 +164,7 @@ func (d *demonstration) kill(a *actor) error {
 	d.mu.Lock()
 	a.killed = true
 	d.mu.Unlock()
-	pids := processes.With("MAESTRO_SESSION_ID=" + a.session)
+	pids := processes.With(wire.EnvSessionID + "=" + a.session)
 	if len(pids) == 0 {
 		return fmt.Errorf("the process of %s is not found", a.name)
 	}

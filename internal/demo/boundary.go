@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"maestro/service/wire"
 )
 
 // Attempt is a way in which an agent tried to become its user.
@@ -41,7 +43,7 @@ func (a *agent) becomeUser(ctx context.Context, item task) (attempts []Attempt, 
 			Layers []string `json:"layers"`
 		} `json:"run"`
 	}
-	if err := a.do(ctx, &session, "session", "info", os.Getenv("MAESTRO_SESSION_ID")); err != nil {
+	if err := a.do(ctx, &session, "session", "info", os.Getenv(wire.EnvSessionID)); err != nil {
 		return nil, err
 	}
 	confined := holdsSignals(session.Run.Layers)
@@ -123,7 +125,7 @@ func (a *agent) useSocket(ctx context.Context) (string, bool, error) {
 	if err := a.do(ctx, &items, "queue", "list"); err != nil {
 		return "", false, err
 	}
-	own, session := os.Getenv("MAESTRO_SOCKET"), os.Getenv("MAESTRO_SESSION_ID")
+	own, session := os.Getenv(wire.EnvSocket), os.Getenv(wire.EnvSessionID)
 	for _, item := range items {
 		if item.SessionID == "" || item.SessionID == session {
 			continue
@@ -131,9 +133,9 @@ func (a *agent) useSocket(ctx context.Context) (string, bool, error) {
 		path := filepath.Join(filepath.Dir(filepath.Dir(own)), item.SessionID, filepath.Base(own))
 		env := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 			name, _, _ := strings.Cut(variable, "=")
-			return name == "MAESTRO_SOCKET" || name == "MAESTRO_SESSION_ID"
+			return name == wire.EnvSocket || name == wire.EnvSessionID
 		})
-		env = append(env, "MAESTRO_SOCKET="+path, "MAESTRO_SESSION_ID="+item.SessionID)
+		env = append(env, wire.EnvSocket+"="+path, wire.EnvSessionID+"="+item.SessionID)
 		return a.as(ctx, env, "session", "note", stolenNote)
 	}
 	return "", false, errors.New("no other worker is in the list of the queue")
@@ -178,7 +180,7 @@ func supervisors() (pids []int) {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is valid
 	for _, line := range lines {
 		content, err := os.ReadFile(line)
-		if err != nil || !slices.Contains(strings.Split(string(content), "\x00"), "agent-run") {
+		if err != nil || !slices.Contains(strings.Split(string(content), "\x00"), wire.ProgramSupervisor) {
 			continue
 		}
 		var pid int

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"maestro/service/wire"
 )
 
 // Options configures the demonstration.
@@ -117,7 +119,7 @@ func (d *demonstration) environment() (env []string) {
 			env = append(env, variable)
 		}
 	}
-	return append(env, "HOME="+d.Dir, "MAESTRO_HOME="+d.home, "MAESTRO_WORKSPACE="+d.workspaces)
+	return append(env, "HOME="+d.Dir, "MAESTRO_HOME="+d.home, wire.EnvWorkspace+"="+d.workspaces)
 }
 
 // tell adds a line to the story.

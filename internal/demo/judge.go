@@ -286,8 +286,8 @@ func judgeRefusal(h history, e Evidence) (string, error) {
 	return "", errors.New("no worker was refused to confirm its own work")
 }
 
-// judgeBoundary: a worker that tried to become the user failed in each way, and the log shows no trace of a success. Its
-// supervisor outlived it: it recorded how it ended.
+// judgeBoundary: a worker that tried to become the user failed in each way, and the log shows no trace of a success.
+// Its supervisor outlived it, and recorded how it ended.
 func judgeBoundary(h history, e Evidence) (string, error) {
 	if len(e.Attempts) != waysToBecomeUser {
 		return "", fmt.Errorf("nobody tried to become you in %d ways", waysToBecomeUser)

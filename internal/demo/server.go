@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"maestro/service/wire"
 	"maestro/workers/processes"
 )
 
@@ -65,11 +66,11 @@ func (d *demonstration) killServerProcess() error {
 // endsWithin is how long the agents may take to end after the demonstration; then they are killed.
 const endsWithin = 2 * time.Second
 
-// endAgents waits until nothing of the agents runs any more. Those of a demonstration that has failed are killed at once:
-// they would outlive the server, as they are meant to.
+// endAgents waits until nothing of the agents runs any more. Those of a demonstration that has failed are killed at
+// once: they would outlive the server, as they are meant to.
 func (d *demonstration) endAgents(failed bool) {
 	for looked := time.Duration(0); ; looked += looks {
-		left := append(processes.With("MAESTRO_HOME="+d.home), processes.With("MAESTRO_WORKSPACE="+d.workspaces)...)
+		left := append(processes.With("MAESTRO_HOME="+d.home), processes.With(wire.EnvWorkspace+"="+d.workspaces)...)
 		if len(left) == 0 {
 			return
 		}

@@ -18,8 +18,8 @@ const (
 
 // prepare starts the server, applies the plan and fills the queue.
 func (d *demonstration) prepare(ctx context.Context) error {
-	d.print("%d workers translate a shop, all from one queue. The server's runner launches each of them: a script that "+
-		"runs `maestro` as an\nagent would, confined as far as this system can.\n\n", workers)
+	d.print("%d workers translate a shop, all from one queue. The server's runner launches each of them: a script "+
+		"that runs `maestro` as an\nagent would, confined as far as this system can.\n\n", workers)
 	if err := d.configure(); err != nil {
 		return err
 	}

@@ -46,6 +46,9 @@ var checks = []check{
 	{"automatic backups", lookAtBackups},
 	{"kept commands", lookAtOutboxes},
 	{"the kernel", lookAtKernel},
+	{"agents", lookAtAgents},
+	{"the workspaces of agents", lookAtWorkspaces},
+	{"what confines agents", lookAtConfinement},
 }
 
 // examination is what the checks share.
@@ -65,7 +68,12 @@ type examination struct {
 	runs, own bool
 	// backupDir is where the home's backups are; "" for the default.
 	backupDir string
-	figures   figures
+	// workspaces is where the workspaces of agents are; "" for the default. needed are the agents that are needed, and
+	// why. machine answers for this machine.
+	workspaces string
+	needed     map[string]string
+	machine    machine
+	figures    figures
 	// left are the subjects that the caller may not see.
 	left []string
 }
@@ -73,8 +81,9 @@ type examination struct {
 // doctor is `maestro doctor`.
 type doctor struct {
 	*cli.Run
-	all       bool
-	backupDir string
+	all        bool
+	backupDir  string
+	workspaces string
 }
 
 // New returns `maestro doctor`.
@@ -86,8 +95,8 @@ func New(a *cli.Run) *cobra.Command {
 		Args:  cli.Takes,
 		Long: `Look at the server, and at its home if that is on this machine: the connection,
 versions, what /readyz and /metrics say, clocks, refusals, tokens, files and
-their modes, the store, backups, kept commands. It changes nothing, and works
-without a server too.
+their modes, the store, backups, kept commands, agents, and what confines them.
+It changes nothing, and works without a server too.
 
 Each finding says what is wrong, why that matters, and what to do. With --all,
 also what is good to know, and each check that found nothing.
@@ -98,6 +107,8 @@ or an auditor token sees everything; a session sees only the server.`,
 	}
 	cmd.Flags().BoolVar(&c.all, "all", false, "show what is good to know, and each check that found nothing, too")
 	cmd.Flags().StringVar(&c.backupDir, "backup-dir", "", "the directory of the automatic backups; else HOME-backups")
+	cmd.Flags().StringVar(&c.workspaces, "workspaces", "",
+		"the directory of the agents' workspaces; MAESTRO_WORKSPACE, else ~/orchestrator/workspace, if absent")
 	return cmd
 }
 
@@ -112,9 +123,11 @@ func (c *doctor) run(whole context.Context, _ []string) error {
 	ctx, cancel := context.WithTimeout(whole, within)
 	defer cancel()
 	x := &examination{
-		Run:       c.Run,
-		backupDir: c.backupDir,
-		session:   isSession(c.Getenv),
+		Run:        c.Run,
+		backupDir:  c.backupDir,
+		workspaces: c.workspaces,
+		machine:    thisMachine(),
+		session:    isSession(c.Getenv),
 	}
 	defer x.close()
 	x.openHome()

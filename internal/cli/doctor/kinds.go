@@ -128,6 +128,29 @@ var (
 	landlock = &Kind{"landlock", Info, "whether the kernel can confine agents with Landlock"}
 )
 
+// The kinds of findings about agents.
+var (
+	agentsInvalid = &Kind{"agents-invalid", Error, "`agents.json` of the home cannot be used"}
+	agentMissing  = &Kind{
+		"agent-missing", Warning,
+		"an agent that is configured, or that a session waits for, is not installed",
+	}
+	agentOld      = &Kind{"agent-version", Warning, "such an agent is too old"}
+	agentLogin    = &Kind{"agent-login", Warning, "such an agent has no login for its model"}
+	agentUnusable = &Kind{"agent-unusable", Warning, "such an agent does not start"}
+	agentUnready  = &Kind{"agent-unready", Info, "another agent is not installed, too old, or not logged in"}
+	agentReady    = &Kind{"agent-ready", Info, "an agent is installed and logged in"}
+
+	workspacesUnusable = &Kind{
+		"workspaces-unusable", Warning,
+		"agents cannot have the directories that they need",
+	}
+	workspacesFull = &Kind{"workspaces-full", Warning, "the disk of the workspaces has too little room for a run"}
+	unconfined     = &Kind{"unconfined", Warning, "nothing confines agents, and some are configured or spawned"}
+	confinement    = &Kind{"confinement", Info, "which layers confine agents"}
+	layerMissing   = &Kind{"layer-missing", Info, "this machine does not offer a layer of confinement"}
+)
+
 // Kinds returns every kind of finding, in the order of the page that lists them.
 func Kinds() []*Kind {
 	return []*Kind{
@@ -138,6 +161,8 @@ func Kinds() []*Kind {
 		logLarge, diskLow, diskFull, filesLow, tokenExpiring, tokenExpired, homeMissing, homeUnusable, homeReadOnly,
 		homeNewer, keyMissing, configInvalid, storeUnclean, headBroken, headAhead, leftovers, damagedCopies,
 		backupMissing, backupOld, backupPartial, outboxWaiting, outboxAside, outboxRefused, landlock,
+		agentsInvalid, agentMissing, agentOld, agentLogin, agentUnusable, agentUnready, agentReady,
+		workspacesUnusable, workspacesFull, unconfined, confinement, layerMissing,
 	}
 }
 

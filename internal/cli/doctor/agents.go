@@ -1,0 +1,230 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"maestro/bus"
+	"maestro/internal/cli"
+	"maestro/internal/files"
+	"maestro/service/wire"
+	"maestro/workers/agent"
+	"maestro/workers/confine"
+	"maestro/workers/supervisor"
+)
+
+// machine is what the checks of agents ask of this machine. Tests replace it.
+type machine struct {
+	run   agent.Run
+	probe func(ctx context.Context) []confine.Support
+	free  func(dir string) (bytes uint64, known bool)
+}
+
+// thisMachine asks the machine itself.
+func thisMachine() machine {
+	return machine{run: runBriefly, probe: probe, free: bus.FreeBytes}
+}
+
+// briefly is how long an agent's program may take to say its version.
+const briefly = 10 * time.Second
+
+func runBriefly(ctx context.Context, path string, args, env []string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, briefly)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = env
+	cmd.WaitDelay = time.Second
+	return cmd.Output()
+}
+
+// probe tries the layers of confinement with this program.
+func probe(ctx context.Context) []confine.Support {
+	program, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return confine.Probe(ctx, []string{program, wire.ProgramConfined})
+}
+
+// lookAtAgents looks for what keeps agents from starting: their configuration, their programs and their logins. An
+// agent that nobody needs is no fault.
+func lookAtAgents(ctx context.Context, x *examination) (found []Finding) {
+	if x.home == nil {
+		return nil
+	}
+	configured, err := x.agentsFile()
+	if err != nil {
+		what, why, _ := cli.Explain(err)
+		if why == "" {
+			why = "no agent can be launched, not even one that needs no configuration"
+		}
+		found = append(found, agentsInvalid.found("agents.json of the home cannot be used: "+what, why,
+			"correct "+filepath.Join(x.dir, "agents.json")+"; docs/guide/agents.md lists its fields"))
+	}
+	x.needed = x.neededAgents(ctx, configured)
+	environ := make([]string, 0, len(x.Env))
+	for _, name := range slices.Sorted(maps.Keys(x.Env)) {
+		environ = append(environ, name+"="+x.Env[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.needed)) {
+		if _, err := configured.Driver(name); err != nil {
+			found = append(found, agentMissing.found(err.Error(), x.needed[name],
+				"add it to agents.json of the home; docs/guide/agents.md lists its fields"))
+		}
+	}
+	for _, name := range configured.Names() {
+		driver, err := configured.Driver(name)
+		if err != nil {
+			continue // it is in the list, so there is one
+		}
+		why, needed := x.needed[name]
+		faults := driver.Check(ctx, environ, x.machine.run)
+		for _, fault := range faults {
+			found = append(found, ofAgent(name, fault, why, needed))
+		}
+		if len(faults) == 0 {
+			found = append(found, agentReady.found("Agent "+name+" is ready",
+				"sessions can be spawned with --agent "+name, "no action is needed"))
+		}
+	}
+	return found
+}
+
+// agentsFile reads agents.json of the home.
+func (x *examination) agentsFile() (agent.Config, error) {
+	content, err := x.home.Agents()
+	if errors.Is(err, fs.ErrNotExist) {
+		return agent.Config{}, nil
+	}
+	if err != nil {
+		return agent.Config{}, err
+	}
+	return agent.ParseConfig(content)
+}
+
+// neededAgents returns the agents that are configured, or that sessions wait for, and why each is needed.
+func (x *examination) neededAgents(ctx context.Context, configured agent.Config) map[string]string {
+	needed := map[string]string{}
+	for name := range configured.Agents {
+		needed[name] = "agents.json of the home configures it"
+	}
+	if !x.own || x.server == nil || !x.reads {
+		return needed
+	}
+	sessions, err := x.server.Sessions(ctx, wire.SessionFilter{Status: "spawning", Brief: "true"})
+	if err != nil {
+		return needed // the checks of the server say so
+	}
+	for _, s := range sessions {
+		if s.Runner == "" || s.Runner == wire.TerminalRunner || s.Agent == "auto" {
+			continue
+		}
+		name := s.Agent
+		if name == "" {
+			name = agent.Claude
+		}
+		needed[name] = "session " + s.ID + " waits for it"
+	}
+	return needed
+}
+
+// ofAgent is the finding about an agent that cannot start.
+func ofAgent(name string, fault agent.Finding, why string, needed bool) Finding {
+	kind := agentUnusable
+	switch {
+	case !needed:
+		kind, why = agentUnready, "sessions cannot use it yet, and none waits for it"
+	case fault.ID == agent.FindingMissing:
+		kind = agentMissing
+	case fault.ID == agent.FindingVersion:
+		kind = agentOld
+	case fault.ID == agent.FindingLogin:
+		kind, why = agentLogin, why+"; looked for with the variables of this shell, not with those of the server"
+	}
+	return kind.found("Agent "+name+": "+strings.TrimSuffix(fault.Message, "."), why, fault.Fix)
+}
+
+// lookAtWorkspaces looks whether agents can have their directories. Without agents nobody misses them.
+func lookAtWorkspaces(_ context.Context, x *examination) []Finding {
+	if x.home == nil || len(x.needed) == 0 {
+		return nil
+	}
+	const next = "name another directory with MAESTRO_WORKSPACE or `maestro serve --workspaces`"
+	dir, err := filepath.Abs(x.workspaces)
+	if x.workspaces == "" {
+		dir, err = supervisor.Workspaces(x.Getenv)
+	}
+	if err != nil {
+		return []Finding{workspacesUnusable.found("There is no directory for workspaces: "+err.Error(),
+			"no agent can start", next)}
+	}
+	existing := existingAbove(dir)
+	if files.Within(existing, x.dir) {
+		return []Finding{workspacesUnusable.found("The workspaces "+dir+" are inside the home",
+			"agents may not read the home, so none can start", next)}
+	}
+	if err := files.Writable(existing); err != nil {
+		what, why, _ := cli.Explain(err)
+		if why == "" {
+			why = "no agent can start"
+		}
+		return []Finding{workspacesUnusable.found("The workspaces "+dir+" cannot be written to: "+what, why,
+			"make it writable, or "+next)}
+	}
+	if free, known := x.machine.free(existing); known && free < supervisor.DefaultRoom {
+		return []Finding{workspacesFull.found(
+			fmt.Sprintf("Only %d MiB are free on the disk of the workspaces %s", free>>20, dir),
+			fmt.Sprintf("a run needs %d MiB to start", uint64(supervisor.DefaultRoom)>>20),
+			"make room, such as by removing the workspaces of sessions that have ended, or "+next)}
+	}
+	return nil
+}
+
+// existingAbove returns the nearest directory that exists: the missing ones are created when the first agent starts.
+func existingAbove(dir string) string {
+	for {
+		if _, err := os.Lstat(dir); err == nil || filepath.Dir(dir) == dir {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// lookAtConfinement says which layers confine agents on this machine, and why others are missing.
+func lookAtConfinement(ctx context.Context, x *examination) (found []Finding) {
+	if x.home == nil {
+		return nil
+	}
+	var layers []string
+	for _, support := range x.machine.probe(ctx) {
+		if support.Missing == nil {
+			layers = append(layers, string(support.Layer))
+			continue
+		}
+		found = append(found, layerMissing.found(
+			fmt.Sprintf("Layer %s is missing: %s", support.Layer, support.Missing),
+			"agents are confined by the others alone", "see docs/security.md for what it would hold; if the reason "+
+				"names no remedy, ask whoever set up this system or container to allow it"))
+	}
+	switch {
+	case len(layers) > 0:
+		return append([]Finding{confinement.found("Agents are confined by "+strings.Join(layers, ", "),
+			"they cannot read the home, write elsewhere or signal others", "no action is needed")}, found...)
+	case len(x.needed) > 0:
+		return append([]Finding{unconfined.found("Nothing confines agents on this system",
+			"an agent can do whatever you can: read your token, and act as you",
+			"run the server on Linux 6.2 or later, outside of a container that forbids Landlock and namespaces")},
+			found...)
+	}
+	return append([]Finding{confinement.found("Nothing would confine agents on this system",
+		"an agent could do whatever you can", "run agents on Linux 6.2 or later")}, found...)
+}

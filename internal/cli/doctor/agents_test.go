@@ -1,0 +1,164 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"maestro/workers/confine"
+)
+
+// agentsExamined returns an examination of a machine with a home, on which programs are in PATH, whose version is said,
+// and with an agents.json.
+func agentsExamined(t *testing.T, a answers, config, version string, programs ...string) *examination {
+	t.Helper()
+	x := examined(t, a)
+	dir := madeHome(t, x)
+	bin := t.TempDir()
+	for _, name := range programs {
+		if err := os.WriteFile(filepath.Join(bin, name), nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if config != "" {
+		put(t, dir, "agents.json", config)
+	}
+	x.Env = map[string]string{"PATH": bin, "HOME": t.TempDir()}
+	x.machine = machine{
+		run: func(context.Context, string, []string, []string) ([]byte, error) {
+			if version == "" {
+				return nil, errors.New("no version")
+			}
+			return []byte(version + "\n"), nil
+		},
+		probe: func(context.Context) []confine.Support { return nil },
+		free:  func(string) (uint64, bool) { return 1 << 40, true },
+	}
+	return x
+}
+
+// only returns the findings that are of no severity Info.
+func only(look func(context.Context, *examination) []Finding) func(context.Context, *examination) []Finding {
+	return func(ctx context.Context, x *examination) (wrong []Finding) {
+		for _, f := range look(ctx, x) {
+			if f.isWrong() {
+				wrong = append(wrong, f)
+			}
+		}
+		return wrong
+	}
+}
+
+func TestAgentsBecomeFindings(t *testing.T) {
+	waiting := func(agent, runner string) answers {
+		return answers{"/api/sessions": asJSON(t, []map[string]any{{"id": "s", "agent": agent, "runner": runner}})}
+	}
+	const (
+		key  = `{"agents": {"claude": {"env": {"ANTHROPIC_API_KEY": "k"}}}}`
+		none = `{"agents": {"claude": {"login": false, "passEnv": []}}}`
+	)
+	for name, c := range map[string]struct {
+		says     answers
+		config   string
+		version  string
+		programs []string
+		want     *Kind
+	}{
+		"nothing installed, nothing needed": {nil, "", "", nil, nil},
+		"installed, not logged in, not needed": {
+			nil, "", "9.9.9", []string{"claude", "codex", "gemini"}, nil,
+		},
+		"ready":                     {nil, key, "9.9.9", []string{"claude"}, nil},
+		"configured, missing":       {nil, key, "", nil, agentMissing},
+		"too old":                   {nil, key, "1.0.0", []string{"claude"}, agentOld},
+		"does not start":            {nil, key, "", []string{"claude"}, agentUnusable},
+		"not logged in":             {nil, none, "9.9.9", []string{"claude"}, agentLogin},
+		"a command that is missing": {nil, `{"agents": {"x": {"command": ["/nowhere/x"]}}}`, "", nil, agentMissing},
+		"a command":                 {nil, `{"agents": {"x": {"command": ["/bin/sh"]}}}`, "", nil, nil},
+		"invalid":                   {nil, `{"agents": {"x": {}}}`, "", nil, agentsInvalid},
+		"no JSON":                   {nil, `{`, "", nil, agentsInvalid},
+		"a session waits":           {waiting("codex", "local"), "", "", nil, agentMissing},
+		"for the default":           {waiting("", "local"), "", "", nil, agentMissing},
+		"for none that is known":    {waiting("other", "local"), "", "", nil, agentMissing},
+		"for whoever launches it":   {waiting("codex", ""), "", "", nil, nil},
+	} {
+		x := agentsExamined(t, c.says, c.config, c.version, c.programs...)
+		finds(t, name, x, only(lookAtAgents), c.want)
+		checkFindings(t, lookAtAgents(t.Context(), x))
+	}
+	x := agentsExamined(t, nil, "", "")
+	if err := os.WriteFile(filepath.Join(x.dir, "agents.json"), []byte(`{}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	finds(t, "open to others", x, only(lookAtAgents), agentsInvalid)
+}
+
+func TestWorkspacesBecomeFindings(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(x *examination)
+		want  *Kind
+	}{
+		"none yet":     {func(*examination) {}, nil},
+		"nobody needs": {func(x *examination) { x.needed, x.workspaces = nil, x.dir }, nil},
+		"in the home": {
+			func(x *examination) { x.workspaces = filepath.Join(x.dir, "workspaces") },
+			workspacesUnusable,
+		},
+		"a file": {
+			func(x *examination) {
+				put(t, x.Env["HOME"], "w", "")
+				x.workspaces = filepath.Join(x.Env["HOME"], "w")
+			}, workspacesUnusable,
+		},
+		"without HOME": {func(x *examination) { delete(x.Env, "HOME") }, workspacesUnusable},
+		"a named place": {
+			func(x *examination) { x.Env["MAESTRO_WORKSPACE"] = filepath.Join(x.dir, "w") },
+			workspacesUnusable,
+		},
+		"a full disk": {
+			func(x *examination) { x.machine.free = func(string) (uint64, bool) { return 1 << 20, true } },
+			workspacesFull,
+		},
+	} {
+		x := agentsExamined(t, nil, "", "")
+		x.needed = map[string]string{"claude": "it is configured"}
+		c.spoil(x)
+		finds(t, name, x, lookAtWorkspaces, c.want)
+	}
+}
+
+func TestLayersBecomeFindings(t *testing.T) {
+	missing := confine.Support{Layer: confine.Namespaces, Missing: errors.New("it is forbidden here")}
+	for name, c := range map[string]struct {
+		offers []confine.Support
+		needed bool
+		want   []*Kind
+	}{
+		"all": {[]confine.Support{{Layer: confine.Seccomp}}, true, []*Kind{confinement}},
+		"some": {
+			[]confine.Support{{Layer: confine.Seccomp}, missing},
+			true,
+			[]*Kind{confinement, layerMissing},
+		},
+		"none":            {[]confine.Support{missing}, true, []*Kind{unconfined, layerMissing}},
+		"another system":  {nil, true, []*Kind{unconfined}},
+		"none, no agents": {nil, false, []*Kind{confinement}},
+	} {
+		x := agentsExamined(t, nil, "", "")
+		if c.needed {
+			x.needed = map[string]string{"claude": "it is configured"}
+		}
+		x.machine.probe = func(context.Context) []confine.Support { return c.offers }
+		found := lookAtConfinement(t.Context(), x)
+		checkFindings(t, found)
+		same := len(found) == len(c.want)
+		for i := range found {
+			same = same && found[i].ID == c.want[i].ID
+		}
+		if !same {
+			t.Errorf("%s: found %+v", name, found)
+		}
+	}
+}
