@@ -231,4 +231,6 @@ var unanswered = map[string]string{
 	"/api/sessions/{id}/credential": "another one's",
 
 	"/api/sessions/{id}/runner-credential": "another one's",
+
+	"/api/runners/{name}/work": "the runner's alone",
 }

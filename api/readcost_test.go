@@ -45,6 +45,9 @@ var whole = map[string]string{
 	"/api/why/{id...}":              "a chain of causes",
 
 	"/api/sessions/{id}/runner-credential": "one secret",
+
+	"/api/runners":             "those that asked lately",
+	"/api/runners/{name}/work": "its sessions, 1,000 at most",
 }
 
 // costs are the queries of every other route, whose cost does not grow with the data. POST /mcp is in neither table: it

@@ -34,6 +34,9 @@ var lines = map[string][]string{
 	"serve":             nil,
 	"session:exec":      {"session:spawn"},
 	"session:heartbeat": {"session:register"}, // which every session has until it ends
+	"session:logs":      nil,
+	"skill:add":         nil,
+	"skill:list":        {"template:list"},
 	"task:edit":         {"task:update"},
 	"task:import":       {"task:list", "task:create", "task:update"},
 	"task:move":         {"task:update"},

@@ -293,7 +293,7 @@ var rows = sync.OnceValue(func() []Row {
 		{ID: "webhook:list", Who: RoleUser, since: fifthRules, Rule: "the user's, and an auditor's"},
 		{ID: "webhook:get", Who: RoleUser, since: fifthRules, Rule: "the user's, and an auditor's"},
 		{ID: "runner:enroll", Who: RoleUser, Events: "runner.enrolled", Rule: "the user's"},
-		{ID: "runner:list", Who: RoleUser, Planned: true, Rule: "the user's"},
+		{ID: "runner:list", Who: RoleUser, built: sixthRules, Rule: "the user's"},
 		{ID: "runner:revoke", Who: RoleUser, Events: "runner.revoked", Rule: "the user's"},
 
 		{

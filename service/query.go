@@ -42,6 +42,8 @@ var queryRules = map[Query]queryRule{
 	"session-workflow":      {rows: []string{"whoami", "manifest:show"}, afterEnd: true},
 	"session-mail":          {rows: []string{"whoami", "input:wait", "session:info"}, afterEnd: true},
 	"session-credential":    {rows: []string{"session:spawn", "whoami"}},
+	"runner-work":           {rows: one("session:claim")},
+	"runner-list":           {rows: one("runner:list")},
 	"runner-credential":     {rows: []string{"session:spawn", "whoami"}},
 	"session-queue":         {rows: one("queue:list"), past: true},
 	"session-queue-items":   {rows: one("queue:list"), past: true},

@@ -19,6 +19,6 @@ func (c *Client) Work(ctx context.Context, of wire.RunnerWorkOf, wait time.Durat
 }
 
 // Runners lists the runners that have asked for work lately.
-func (c *Client) Runners(ctx context.Context) ([]wire.Runner, error) {
-	return read[[]wire.Runner](ctx, c, "/api/runners", nil)
+func (c *Client) Runners(ctx context.Context) (wire.Runners, error) {
+	return read[wire.Runners](ctx, c, "/api/runners", nil)
 }

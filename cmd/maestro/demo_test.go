@@ -16,6 +16,7 @@ import (
 	"maestro/examples"
 	"maestro/internal/cli"
 	"maestro/internal/demo"
+	"maestro/workers/processes"
 )
 
 // demoLease is longer than the lease of `maestro demo`, because heartbeats are slower on a machine that runs other
@@ -71,6 +72,35 @@ func TestFleetByScript(t *testing.T) {
 	}
 }
 
+// TestFleetWithoutConfinement: where nothing confines agents, the demonstration says so, and all else still holds.
+func TestFleetWithoutConfinement(t *testing.T) {
+	binary, err := exec.LookPath("maestro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	evidence, err := demo.Run(t.Context(), demo.Options{
+		Binary:  binary,
+		Plan:    examples.Plan,
+		Dir:     t.TempDir(),
+		Lease:   demoLease,
+		Confine: "off",
+		Out:     &out,
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	skipped := 0
+	for _, attempt := range evidence.Attempts {
+		if attempt.Skipped {
+			skipped++
+		}
+	}
+	if skipped == 0 || skipped == len(evidence.Attempts) || !strings.Contains(out.String(), "confines no agent") {
+		t.Errorf("%d of %d attempts are skipped\n%s", skipped, len(evidence.Attempts), &out)
+	}
+}
+
 // unread is a stream whose reader leaves after some writes.
 type unread struct{ writes int }
 
@@ -94,7 +124,7 @@ func TestDemoLeavesNothingRunning(t *testing.T) {
 		Plan:   examples.Plan,
 		Dir:    dir,
 		Lease:  demoLease,
-		Out:    &unread{writes: 2},
+		Out:    &unread{writes: 6}, // the agents work by then
 	})
 	if !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("the demonstration ends with %v, expected is %v", err, syscall.EPIPE)
@@ -104,6 +134,11 @@ func TestDemoLeavesNothingRunning(t *testing.T) {
 	_ = cmd.Run() // its exit code is checked instead
 	if code := cmd.ProcessState.ExitCode(); code != cli.ExitNoConnection {
 		t.Errorf("exit code %d: a server still answers", code)
+	}
+	for _, variable := range []string{"MAESTRO_HOME=" + filepath.Join(dir, "home"), "MAESTRO_WORKSPACE=" + filepath.Join(dir, "workspaces")} {
+		if left := processes.With(variable); len(left) > 0 {
+			t.Errorf("processes of the demonstration still run: %d", left)
+		}
 	}
 }
 
@@ -147,9 +182,14 @@ func plantsOfFleet() []plantOfFleet {
 		}, nil},
 		{"items", "one is lost", "was completed 0 times", without("queue.item_completed", 16, 16), nil},
 		{"items", "one is held by two", "when it was held by", without("queue.item_returned", 0, 0), nil},
-		{"kill -9", "one is not killed", "2 workers were killed", without("session.noted", 0, 0), nil},
+		{"kill -9", "one is not killed", "2 workers were killed", without("session.exited", 0, 0), nil},
 		{"kill -9", "an item is kept", "no item of its came back", without("queue.item_returned", 1, all), nil},
-		{"kill -9", "one is not missed", "not missed", without("session.lost", 0, all), nil},
+		{"kill -9", "one does not fail", "did not fail", func(e *entry, _ int) bool {
+			if e.is("session.exited") && e.text("signal") != "" {
+				delete(e.Event.Data, "status")
+			}
+			return true
+		}, nil},
 		{"server", "no report is kept", "no report was made", func(e *entry, _ int) bool {
 			return e.Event.OccurredAt == ""
 		}, nil},
@@ -173,6 +213,24 @@ func plantsOfFleet() []plantOfFleet {
 			return !e.is("task.status_changed") || e.text("to") != "completed"
 		}, nil},
 		{"refusal", "nobody is refused", "no worker", nil, func(e *demo.Evidence) { e.Refusals = nil }},
+		{"boundary", "nobody tries", "nobody tried", nil, func(e *demo.Evidence) { e.Attempts = e.Attempts[1:] }},
+		{"boundary", "an attempt succeeds", "it worked", nil, func(e *demo.Evidence) {
+			e.Attempts = slices.Clone(e.Attempts)
+			e.Attempts[3].Held = false
+		}},
+		{"boundary", "its supervisor is gone", "did not record", without("session.exited", 0, all), nil},
+		{"boundary", "a token is created", "a token was created", func(e *entry, number int) bool {
+			if e.is("session.registered") && number == 0 {
+				e.Event.Type = "maestro.token.created.v1"
+			}
+			return true
+		}, nil},
+		{"boundary", "it writes as another", "wrote as another", func(e *entry, number int) bool {
+			if e.is("session.registered") && number == 0 {
+				e.Event.Type, e.Event.Data["message"] = "maestro.session.noted.v1", "Written through another's socket"
+			}
+			return true
+		}, nil},
 		{"orchestrator", "there is none", "no orchestrator", func(e *entry, _ int) bool {
 			return e.text("role") != "orchestrator"
 		}, nil},
@@ -183,7 +241,7 @@ func plantsOfFleet() []plantOfFleet {
 		}, nil},
 		{"orchestrator", "it reports nothing", "did not report its goal", withoutResult("There is a text"), nil},
 		{"confirmed", "a task stays open", "is not completed", without("task.status_changed", 4, 4), nil},
-		{"nothing lost", "an event is lost", "is in the log 0 times", without("session.registered", 5, 5), nil},
+		{"nothing lost", "an event is lost", "is in the log 0 times", without("session.reported", 5, 5), nil},
 		{"nothing lost", "nothing is acknowledged", "nothing was acknowledged", nil, func(e *demo.Evidence) {
 			e.Acknowledged = nil
 		}},

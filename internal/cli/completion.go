@@ -71,7 +71,7 @@ var otherPlaceholder = map[string]string{
 }
 
 // fileKinds are the placeholders of files and directories.
-var fileKinds = []string{"dir", "file", "home", "path"}
+var fileKinds = []string{"dir", "file", "folder", "home", "path"}
 
 // fileFlags are the flags without a placeholder whose value is a file or a directory.
 var fileFlags = []string{"backup-dir", "dir", "home", "texts-from", "new-home", "with"}

@@ -14,7 +14,7 @@ var freeText = []string{
 	`"<answer>"…`, `"<name>"`, `"<reason>"`, `"<text>"`, `"<text>"…`, `"<words>"`, "", "agentId", "answer",
 	"command-line",
 	"description", "duration", "duration|time", "int", "json", "mailId", "message", "name", "number", "question",
-	"reason", "sequence", "sequence:hash", "sequence|time", "skills", "string", "summary", "text", "title",
+	"reason", "skillId", "sequence", "sequence:hash", "sequence|time", "skills", "string", "summary", "text", "title",
 	"types", "aggregate",
 	"type", "url", "variable",
 }

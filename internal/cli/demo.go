@@ -13,14 +13,13 @@ import (
 	"maestro/internal/demo"
 )
 
-// demoLease is how long the sessions of the demonstration may be silent: short, so that the loss of a killed worker
-// shows soon.
+// demoLease is how long the sessions of the demonstration may be silent.
 const demoLease = 5 * time.Second
 
 // demonstration is `maestro demo`.
 type demonstration struct {
 	*Run
-	agent string
+	play bool
 }
 
 func newDemo(a *Run) *cobra.Command {
@@ -31,7 +30,7 @@ func newDemo(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	cmd.Flags().StringVar(&c.agent, "play", "", "play one of its agents")
+	cmd.Flags().BoolVar(&c.play, "play", false, "play one of its agents")
 	if err := cmd.Flags().MarkHidden("play"); err != nil {
 		panic(err) // the flag is defined a line above
 	}
@@ -43,8 +42,8 @@ func (c *demonstration) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if c.agent != "" {
-		return demo.Agent(ctx, binary, c.agent, c.Stdin, c.Stdout)
+	if c.play {
+		return demo.Agent(ctx, binary, c.Stdout)
 	}
 	if err := c.NoOwnServerBySession("runs no demonstration"); err != nil {
 		return err

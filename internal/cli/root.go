@@ -227,6 +227,7 @@ func nouns() []Noun {
 		{"sandbox", newSandbox},
 		{"template", newTemplate},
 		{"skill", newSkill},
+		{"runner", newRunner},
 		{"worker", newWorker},
 		{"orchestrator", newOrchestrator},
 		{"whoami", newWhoami},

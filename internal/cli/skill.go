@@ -11,6 +11,7 @@ import (
 	"maestro/api/client"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -32,17 +33,15 @@ description, roles) and instructions.`,
 			if err != nil {
 				return err
 			}
-			a.Result(skills, func() {
-				if len(skills) == 0 {
-					a.Print("No skills. Add one with `maestro skill add <folder>`\n")
-				}
-				for _, s := range skills {
-					a.Print("%s  %s%s\n", s.ID, s.Name, Prefixed(": ", s.Description))
-				}
-			})
+			List(a, skills, "There are no skills. Add one with `maestro skill add <folder>`",
+				[]string{"ID", "NAME", "ABOUT"}, func(s wire.Skill) []string {
+					return []string{s.ID, safetext.Clip(s.Name, 60), safetext.Clip(s.Description, 80)}
+				})
 			return nil
 		}),
 	}
+	a.ListFlags(cmd)
+	a.WatchFlag(cmd)
 	return Tell(cmd, "template:list")
 }
 

@@ -142,8 +142,8 @@ var meantLines = map[string]map[string]string{
 	"session": {
 		"done":   "session complete",
 		"init":   "session spawn",
-		"log":    "session info <sessionId> --timeline",
-		"logs":   "session info <sessionId> --timeline",
+		"log":    "session logs",
+		"output": "session logs",
 		"status": "session info",
 	},
 	"task": {

@@ -1,16 +1,15 @@
 package demo
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"strings"
-	"sync"
+	"time"
 )
 
 // The cast. The other workers only do their work.
@@ -19,7 +18,7 @@ const (
 	reader    = "worker-2" // receives a message
 	reviser   = "worker-3" // has its work reopened
 	offline   = "worker-4" // reports while the server is dead
-	oversteps = "worker-5" // tries to confirm its own work
+	oversteps = "worker-5" // tries to confirm its own work, and to become the user
 	lead      = "lead"     // an orchestrator
 	writer    = "writer"
 	designer  = "designer"
@@ -38,26 +37,27 @@ const (
 	signKept         signKind = "kept"         // its report is kept in its outbox
 	signAsks         signKind = "asks"         // its question is open
 	signFinished     signKind = "finished"     // it reports its item as done
+	signAttempted    signKind = "attempted"    // it tried to become the user
 	signTells        signKind = "tells"        // text for the story
 )
 
-// sign is a line that an agent writes for the demonstration.
+// sign is a line that an agent writes for the demonstration. `maestro session logs` shows its text.
 type sign struct {
-	Agent  string   `json:"agent"`
-	Kind   signKind `json:"kind"`
-	PID    int      `json:"pid,omitempty"`
-	TaskID string   `json:"taskId,omitempty"`
-	Title  string   `json:"title,omitempty"`
-	Text   string   `json:"text,omitempty"`
-	Events []string `json:"events,omitempty"`
+	Type     string    `json:"type"` // always text, which is a form of line that maestro reads
+	Kind     signKind  `json:"kind"`
+	TaskID   string    `json:"taskId,omitempty"`
+	Title    string    `json:"title,omitempty"`
+	Text     string    `json:"text,omitempty"`
+	Events   []string  `json:"events,omitempty"`
+	Attempts []Attempt `json:"attempts,omitempty"`
 }
 
 // agent plays one agent. It knows what a real one would know: its environment, and the output of the command line.
 type agent struct {
 	caller
 	name string
-	// cues has a line for each time that the agent may continue.
-	cues *bufio.Reader
+	// cues counts the cues that the agent has had.
+	cues int
 	out  io.Writer
 	// mail is what the command line printed for the agent in addition to its answers.
 	mail []string
@@ -69,21 +69,23 @@ type task struct {
 	Title string `json:"title"`
 }
 
-// Agent plays one agent in a process of its own, below `maestro session exec`: a worker of the queue, the orchestrator
-// or one of the orchestrator's workers. It reads cues from in, and writes signs to out.
-func Agent(ctx context.Context, binary, name string, in io.Reader, out io.Writer) error {
-	a := &agent{
-		caller: caller{binary: binary},
-		name:   name,
-		cues:   bufio.NewReader(in),
-		out:    out,
-	}
+// Agent plays one agent, which a runner has launched: a worker of the queue, the orchestrator or one of the
+// orchestrator's workers. The name of its session says which. It writes signs to out.
+func Agent(ctx context.Context, binary string, out io.Writer) error {
+	a := &agent{caller: caller{binary: binary}, out: out}
 	var broken error
 	a.acknowledged = func(ids []string) {
 		broken = errors.Join(broken, a.give(sign{Kind: signAcknowledged, Events: ids}))
 	}
+	var who struct {
+		Name string `json:"name"`
+	}
+	if err := a.do(ctx, &who, "whoami"); err != nil {
+		return err
+	}
+	a.name = who.Name
 	play := a.pull
-	switch name {
+	switch a.name {
 	case lead:
 		play = a.orchestrate
 	case writer, designer:
@@ -94,7 +96,10 @@ func Agent(ctx context.Context, binary, name string, in io.Reader, out io.Writer
 
 // give sends the demonstration a sign, in one write.
 func (a *agent) give(s sign) error {
-	s.Agent = a.name
+	s.Type = "text"
+	if s.Text == "" {
+		s.Text = strings.TrimSpace(string(s.Kind) + " " + s.Title)
+	}
 	line, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -103,13 +108,30 @@ func (a *agent) give(s sign) error {
 	return err
 }
 
-// cue waits until the agent may continue.
-func (a *agent) cue() error {
-	if _, err := a.cues.ReadString('\n'); err != nil {
-		return fmt.Errorf("%s gets no cue: %w", a.name, err)
+// looks is the time between two looks at what another process changes.
+const looks = 10 * time.Millisecond
+
+// cue waits until the agent may continue: until a file with its name is in the directory in which it works.
+func (a *agent) cue(ctx context.Context) error {
+	a.cues++
+	file := filepath.Join(cuesDir, cueFile(a.name, a.cues))
+	for {
+		if _, err := os.Stat(file); err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(looks):
+		case <-ctx.Done():
+			return fmt.Errorf("%s gets no cue: %w", a.name, context.Cause(ctx))
+		}
 	}
-	return nil
 }
+
+// cuesDir is the directory of the cues in the one in which the agents work.
+const cuesDir = "cues"
+
+// cueFile names the file that is an agent's cue of a number.
+func cueFile(name string, number int) string { return fmt.Sprintf("%s.%d", name, number) }
 
 // do runs a command that must succeed, and stores the mail that comes with it.
 func (a *agent) do(ctx context.Context, into any, args ...string) error {
@@ -125,9 +147,6 @@ func (a *agent) do(ctx context.Context, into any, args ...string) error {
 
 // pull takes items from the queue until it is finished. It waits for its cue once it holds the first one.
 func (a *agent) pull(ctx context.Context) error {
-	if err := a.do(ctx, nil, "worker", "init"); err != nil {
-		return err
-	}
 	for first := true; ; first = false {
 		var start struct {
 			Item *struct {
@@ -152,7 +171,6 @@ func (a *agent) pull(ctx context.Context) error {
 		}
 		if err := a.give(sign{
 			Kind:   kind,
-			PID:    os.Getpid(),
 			TaskID: item.ID,
 			Title:  item.Title,
 		}); err != nil {
@@ -160,7 +178,7 @@ func (a *agent) pull(ctx context.Context) error {
 		}
 		work := a.work
 		if first {
-			if err := a.cue(); err != nil {
+			if err := a.cue(ctx); err != nil {
 				return err
 			}
 			work = a.partOf()
@@ -246,7 +264,7 @@ func (a *agent) revise(ctx context.Context, item task) error {
 	if err := a.give(sign{Kind: signFinished, TaskID: item.ID}); err != nil {
 		return err
 	}
-	if err := a.cue(); err != nil {
+	if err := a.cue(ctx); err != nil {
 		return err
 	}
 	var box struct {
@@ -283,13 +301,13 @@ func (a *agent) reportOffline(ctx context.Context, item task) error {
 	if err := a.give(sign{Kind: signKept}); err != nil {
 		return err
 	}
-	if err := a.cue(); err != nil {
+	if err := a.cue(ctx); err != nil {
 		return err
 	}
 	return a.work(ctx, item)
 }
 
-// overstep tries to confirm its own work, which a worker may not do.
+// overstep tries to confirm its own work, which a worker may not do, as itself and then as the user.
 func (a *agent) overstep(ctx context.Context, item task) error {
 	done, err := a.call(ctx, "task", "complete", item.ID)
 	if err != nil {
@@ -297,6 +315,13 @@ func (a *agent) overstep(ctx context.Context, item task) error {
 	}
 	if done.code != exitNotAllowed {
 		return fmt.Errorf("a worker confirms its own work: exit %d, expected %d", done.code, exitNotAllowed)
+	}
+	attempts, err := a.becomeUser(ctx, item)
+	if err != nil {
+		return err
+	}
+	if err := a.give(sign{Kind: signAttempted, Attempts: attempts}); err != nil {
+		return err
 	}
 	return a.work(ctx, item)
 }
@@ -324,9 +349,6 @@ func (a *agent) ownTask(ctx context.Context) (task, error) {
 
 // doTask does the task that the session was spawned for.
 func (a *agent) doTask(ctx context.Context) error {
-	if err := a.do(ctx, nil, "worker", "init"); err != nil {
-		return err
-	}
 	own, err := a.ownTask(ctx)
 	if err != nil {
 		return err
@@ -339,9 +361,6 @@ func (a *agent) doTask(ctx context.Context) error {
 
 // orchestrate splits a goal into two tasks, spawns a worker for each, waits for both, confirms their work, and ends.
 func (a *agent) orchestrate(ctx context.Context) error {
-	if err := a.do(ctx, nil, "orchestrator", "init"); err != nil {
-		return err
-	}
 	goal, err := a.ownTask(ctx)
 	if err != nil {
 		return err
@@ -359,7 +378,8 @@ func (a *agent) orchestrate(ctx context.Context) error {
 			return err
 		}
 		member.taskID = made.ID
-		if err := a.do(ctx, &made, "session", "spawn", "--name", member.name, "--task-ids", made.ID); err != nil {
+		if err := a.do(ctx, &made, "session", "spawn", "--name", member.name, "--agent", agentName,
+			"--task-ids", made.ID); err != nil {
 			return err
 		}
 		member.session = made.ID
@@ -367,14 +387,10 @@ func (a *agent) orchestrate(ctx context.Context) error {
 	if err := a.give(sign{Kind: signTells, Text: "spawns " + writer + " and " + designer}); err != nil {
 		return err
 	}
-	errs := make([]error, len(team))
-	var all sync.WaitGroup
-	for i, member := range team {
-		all.Go(func() { errs[i] = a.runMember(ctx, member.session, member.name) })
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
+	for _, member := range team {
+		if err := a.awaitMember(ctx, member.session); err != nil {
+			return err
+		}
 	}
 	for _, member := range team {
 		if err := a.do(ctx, nil, "task", "complete", member.taskID); err != nil {
@@ -390,17 +406,30 @@ func (a *agent) orchestrate(ctx context.Context) error {
 	return a.give(sign{Kind: signTells, Text: "has confirmed what both did, reports its goal and ends"})
 }
 
-// runMember runs an orchestrator's worker as its session. Its signs go to the orchestrator's output.
-func (a *agent) runMember(ctx context.Context, session, name string) error {
-	cmd := exec.CommandContext(ctx, a.binary, playing(a.binary, session, name)...)
-	cmd.Stdout, cmd.Stderr = a.out, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+// awaitMember waits until an orchestrator's worker has ended.
+func (a *agent) awaitMember(ctx context.Context, session string) error {
+	for {
+		var member struct {
+			EndedAt json.RawMessage `json:"endedAt"`
+			Status  string          `json:"status"`
+		}
+		if err := a.do(ctx, &member, "session", "info", session); err != nil {
+			return err
+		}
+		switch {
+		case member.EndedAt == nil:
+		case member.Status == "completed":
+			return nil
+		default:
+			return fmt.Errorf("session %s ended as %s", session, member.Status)
+		}
+		select {
+		case <-time.After(memberLooks):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
-	return nil
 }
 
-// playing returns the arguments that play an agent as a session.
-func playing(binary, session, name string) []string {
-	return []string{"session", "exec", session, "--", binary, "demo", "--play", name}
-}
+// memberLooks is the time between two looks at a worker of the orchestrator.
+const memberLooks = 200 * time.Millisecond

@@ -22,8 +22,10 @@ type Options struct {
 	Plan []byte
 	// Dir is where the home and the exported log are left.
 	Dir string
-	// Lease is how long a session may be silent. The loss of a killed worker shows after that time.
+	// Lease is how long a session may be silent.
 	Lease time.Duration
+	// Confine is what the server is told about confinement; "" for its default.
+	Confine string
 	// Out receives the story.
 	Out io.Writer
 }
@@ -32,6 +34,8 @@ const (
 	// workers is the number of workers on the queue.
 	workers   = 12
 	queueName = "languages"
+	// agentName is the name of the configured command that plays each agent, homeName that of the home's directory.
+	agentName, homeName = "scripted", "home"
 	// rootTask and goalTask are the plan ids of the tasks for the queue, and for the orchestrator.
 	rootTask, goalTask = "languages", "announce"
 )
@@ -42,40 +46,50 @@ const atMost = 4 * time.Minute
 // demonstration is one run.
 type demonstration struct {
 	Options
-	home, log string
-	you       *caller
-	began     time.Time
-	server    *exec.Cmd
-	project   string
-	tasks     map[string]string // ids by plan id
-	queued    []string
-	actors    map[string]*actor
-	crew      sync.WaitGroup // the agents
-	output    sync.WaitGroup // of servers
-	fail      context.CancelCauseFunc
+	// home is that of the server, target where the agents work, workspaces where their runner keeps what they print.
+	home, log, target, workspaces string
 
-	mu       sync.Mutex // guards the fields below, and Out
+	you      *caller
+	began    time.Time
+	server   *exec.Cmd
+	project  string
+	tasks    map[string]string // ids by plan id
+	queued   []string
+	cast     map[string]*actor // by name
+	crew     sync.WaitGroup    // what follows the agents
+	ended    chan struct{}     // closed when all sessions have ended
+	allEnded sync.Once
+	output   sync.WaitGroup // of servers
+	fail     context.CancelCauseFunc
+
+	mu       sync.Mutex // guards the fields below, what the actors share, and Out
 	evidence Evidence
+	actors   map[string]*actor // by session
 }
 
 // Run plays the main job in an empty home and judges the log. It fails if any of Maestro's promises did not hold. The
 // evidence is the input of the judgement.
 func Run(ctx context.Context, o Options) (evidence Evidence, err error) {
 	d := &demonstration{
-		Options: o,
-		home:    filepath.Join(o.Dir, "home"),
-		log:     filepath.Join(o.Dir, "log.ndjson"),
-		began:   time.Now(),
-		actors:  map[string]*actor{},
+		Options:    o,
+		home:       filepath.Join(o.Dir, homeName),
+		log:        filepath.Join(o.Dir, "log.ndjson"),
+		target:     filepath.Join(o.Dir, "shop"),
+		workspaces: filepath.Join(o.Dir, "workspaces"),
+		began:      time.Now(),
+		cast:       map[string]*actor{},
+		actors:     map[string]*actor{},
+		ended:      make(chan struct{}),
 	}
 	d.you = &caller{binary: o.Binary, env: d.environment(), acknowledged: d.acknowledge}
 	ctx, over := context.WithTimeoutCause(ctx, atMost, fmt.Errorf("the demonstration takes longer than %s", atMost))
 	defer over()
 	ctx, d.fail = context.WithCancelCause(ctx)
 	defer func() {
-		d.fail(err) // ends the remaining agents
-		err = errors.Join(err, d.stop())
+		d.fail(err) // ends what follows the agents
 		d.crew.Wait()
+		err = errors.Join(err, d.stop())
+		d.endAgents(err != nil)
 		d.output.Wait()
 		if err != nil {
 			err = fmt.Errorf("%w\n(the home is %s)", err, d.home)
@@ -95,14 +109,15 @@ func Run(ctx context.Context, o Options) (evidence Evidence, err error) {
 	return d.evidence, nil
 }
 
-// environment is the machine's, with a home of its own and no other Maestro variables.
+// environment is the machine's, with a home of its own and no other Maestro variables but the directory of the
+// workspaces.
 func (d *demonstration) environment() (env []string) {
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "MAESTRO_") && !strings.HasPrefix(variable, "HOME=") {
 			env = append(env, variable)
 		}
 	}
-	return append(env, "HOME="+d.Dir, "MAESTRO_HOME="+d.home)
+	return append(env, "HOME="+d.Dir, "MAESTRO_HOME="+d.home, "MAESTRO_WORKSPACE="+d.workspaces)
 }
 
 // tell adds a line to the story.

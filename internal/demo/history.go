@@ -40,9 +40,10 @@ type data struct {
 		MailID     string   `json:"mailId"`
 		SessionIDs []string `json:"sessionIds"`
 	} `json:"notice"`
-	Data struct {
-		ExitCode int `json:"exitCode"`
-	} `json:"data"`
+	// Of the run of an agent.
+	Layers []string `json:"layers"`
+	Signal string   `json:"signal"`
+	Status string   `json:"status"`
 }
 
 // by reports whether a session did it.

@@ -14,6 +14,8 @@ type Evidence struct {
 	Log []byte
 	// Acknowledged are the ids of the events that the participants' answers acknowledged.
 	Acknowledged []string
+	// Attempts are the ways in which a worker tried to become the user.
+	Attempts []Attempt
 	// Refusals is the output of `maestro audit denials`.
 	Refusals []Refusal
 }
@@ -56,6 +58,7 @@ func verdicts() []verdict {
 		{"message", judgeMessage},
 		{"reopen", judgeReopen},
 		{"refusal", judgeRefusal},
+		{"boundary", judgeBoundary},
 		{"orchestrator", judgeOrchestrator},
 		{"confirmed", judgeConfirmed},
 		{"nothing lost", judgeAcknowledged},
@@ -134,29 +137,28 @@ func judgeItems(h history, _ Evidence) (string, error) {
 	return fmt.Sprintf("each of %d items was held by one worker at a time and completed once", len(pushed)), nil
 }
 
-// judgeKilled: workers that SIGKILL ended held an item; it came back because they were lost, and another completed it.
+// judgeKilled: workers that SIGKILL ended held an item; it came back because they were gone, and another completed it.
 func judgeKilled(h history, _ Evidence) (string, error) {
 	var names []string
-	for _, exit := range h.each("session.noted") {
+	for _, exit := range h.each("session.exited") {
 		session := h[exit].Data.SessionID
-		if h[exit].Data.Data.ExitCode != exitKilled {
+		if h[exit].Data.Signal != "SIGKILL" && !strings.Contains(h[exit].Data.Reason, "supervisor") {
 			continue
 		}
 		back := h.after(exit, "queue.item_returned", func(e *event) bool { return e.Data.SessionID == session })
-		if back < 0 || h[back].Data.Reason != "lost" {
+		if back < 0 {
 			return "", fmt.Errorf("%s was killed, and no item of its came back", h.nameOf(session))
 		}
 		task := h[back].Data.TaskID
 		ofTask := func(e *event) bool { return e.Data.TaskID == task }
 		started := h.after(-1, "queue.item_started", func(e *event) bool { return e.by(session) && ofTask(e) })
-		lost := h.after(exit, "session.lost", func(e *event) bool { return e.Data.SessionID == session })
 		again := h.after(back, "queue.item_started", ofTask)
 		done := h.after(again, "queue.item_completed", ofTask)
 		switch {
 		case started < 0 || started > exit:
 			return "", fmt.Errorf("%s was killed before it started %s", h.nameOf(session), task)
-		case lost < 0 || lost > back:
-			return "", fmt.Errorf("%s was killed, and not missed", h.nameOf(session))
+		case h[exit].Data.Status != "failed":
+			return "", fmt.Errorf("%s was killed, and did not fail", h.nameOf(session))
 		case again < 0 || done < 0 || h[done].Data.SessionID == session:
 			return "", fmt.Errorf("%s held %s when it was killed, and no other completed it", h.nameOf(session), task)
 		}
@@ -282,6 +284,45 @@ func judgeRefusal(h history, e Evidence) (string, error) {
 		}
 	}
 	return "", errors.New("no worker was refused to confirm its own work")
+}
+
+// judgeBoundary: a worker that tried to become the user failed in each way, and the log shows no trace of a success. Its
+// supervisor outlived it: it recorded how it ended.
+func judgeBoundary(h history, e Evidence) (string, error) {
+	if len(e.Attempts) != waysToBecomeUser {
+		return "", fmt.Errorf("nobody tried to become you in %d ways", waysToBecomeUser)
+	}
+	tried := 0
+	for _, attempt := range e.Attempts {
+		switch {
+		case attempt.Skipped:
+			continue
+		case !attempt.Held:
+			return "", fmt.Errorf("a worker %s, and it worked: %s", attempt.What, attempt.Said)
+		}
+		tried++
+	}
+	who := h.after(-1, "session.spawned", func(e *event) bool { return e.Data.Name == oversteps })
+	if who < 0 {
+		return "", errors.New("the worker that tried it is not in the log")
+	}
+	ofIt := func(e *event) bool { return e.Data.SessionID == h[who].Data.SessionID }
+	claimed, exited := h.after(who, "session.claimed", ofIt), h.after(who, "session.exited", ofIt)
+	if claimed < 0 || exited < 0 || h[exited].Data.Status != "completed" && h[exited].Data.Reason != "" {
+		return "", fmt.Errorf("the supervisor of %s did not record how it ended", oversteps)
+	}
+	if i := h.after(-1, "token.created", func(*event) bool { return true }); i >= 0 {
+		return "", errors.New("a token was created, and not by you")
+	}
+	if i := h.after(-1, "session.noted", func(e *event) bool { return e.Data.Message == stolenNote }); i >= 0 {
+		return "", errors.New("a worker wrote as another one")
+	}
+	if layers := h[claimed].Data.Layers; len(layers) > 0 {
+		return fmt.Sprintf("%s tried %d ways to become you, and failed, behind %s", oversteps, tried, listed(layers)),
+			nil
+	}
+	return fmt.Sprintf("%s tried %d of %d ways to become you, and failed; this system confines no agent", oversteps,
+		tried, len(e.Attempts)), nil
 }
 
 // judgeOrchestrator: an orchestrator spawned workers, confirmed the report of each, reported its goal, and ended after

@@ -7,12 +7,20 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
+	"time"
+
+	"maestro/workers/processes"
 )
 
 // serve starts the server and waits until it says that it listens. A restart uses the same port.
 func (d *demonstration) serve() error {
-	cmd := exec.Command(d.Binary, "serve", "--listen", "127.0.0.1:0", "--lease", d.Lease.String())
+	cmd := exec.Command(d.Binary, "serve", "--listen", "127.0.0.1:0", "--lease", d.Lease.String(),
+		"--workspaces", d.workspaces, "--agents", strconv.Itoa(workers+1+helpers))
+	if d.Confine != "" {
+		cmd.Args = append(cmd.Args, "--confine", d.Confine)
+	}
 	cmd.Env = d.you.env
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -45,11 +53,32 @@ func (d *demonstration) stop() error {
 	return d.server.Wait()
 }
 
-// kill ends the server with SIGKILL.
-func (d *demonstration) kill() error {
+// killServerProcess ends the server with SIGKILL.
+func (d *demonstration) killServerProcess() error {
 	if err := d.server.Process.Kill(); err != nil {
 		return err
 	}
 	_ = d.server.Wait() // it says that the process was killed
 	return nil
+}
+
+// endsWithin is how long the agents may take to end after the demonstration; then they are killed.
+const endsWithin = 2 * time.Second
+
+// endAgents waits until nothing of the agents runs any more. Those of a demonstration that has failed are killed at once:
+// they would outlive the server, as they are meant to.
+func (d *demonstration) endAgents(failed bool) {
+	for looked := time.Duration(0); ; looked += looks {
+		left := append(processes.With("MAESTRO_HOME="+d.home), processes.With("MAESTRO_WORKSPACE="+d.workspaces)...)
+		if len(left) == 0 {
+			return
+		}
+		if failed || looked > endsWithin {
+			processes.Kill(left)
+		}
+		if looked > 2*endsWithin {
+			return // the system does not end them
+		}
+		<-time.After(looks)
+	}
 }

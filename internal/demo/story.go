@@ -18,8 +18,11 @@ const (
 
 // prepare starts the server, applies the plan and fills the queue.
 func (d *demonstration) prepare(ctx context.Context) error {
-	d.print("%d workers translate a shop, all from one queue. Each is a process that runs `maestro` as an agent "+
-		"would.\n\n", workers)
+	d.print("%d workers translate a shop, all from one queue. The server's runner launches each of them: a script that "+
+		"runs `maestro` as an\nagent would, confined as far as this system can.\n\n", workers)
+	if err := d.configure(); err != nil {
+		return err
+	}
 	if err := d.serve(); err != nil {
 		return err
 	}
@@ -30,7 +33,8 @@ func (d *demonstration) prepare(ctx context.Context) error {
 	var project struct {
 		ID string `json:"id"`
 	}
-	if _, err := d.you.ask(ctx, &project, "project", "create", "Web shop"); err != nil {
+	if _, err := d.you.ask(ctx, &project, "project", "create", "Web shop", "--working-dir",
+		d.target); err != nil {
 		return err
 	}
 	d.project = project.ID
@@ -70,37 +74,55 @@ func (d *demonstration) assemble(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, a := range d.actors {
+	for _, a := range d.cast {
 		var err error
 		if a.holding, err = a.await(ctx, signHolds); err != nil {
 			return err
 		}
 	}
+	d.crew.Go(func() { d.watch(ctx) })
 	d.tell(fmt.Sprint(workers, " workers"), "start, and each takes a task")
 	return nil
 }
 
-// spawn creates a session and runs its agent.
+// configure makes the directories, and names the command that the runner launches as agent.
+func (d *demonstration) configure() error {
+	for _, dir := range []string{d.home, d.target, filepath.Join(d.target, cuesDir), d.workspaces} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	config, err := json.Marshal(map[string]any{"agents": map[string]any{
+		agentName: map[string]any{"command": []string{d.Binary, "demo", "--play"}, "output": "jsonl"},
+	}})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(d.home, "agents.json"), append(config, '\n'), 0o600)
+}
+
+// spawn creates a session, whose agent the runner launches.
 func (d *demonstration) spawn(ctx context.Context, name string, args ...string) error {
 	var session struct {
 		ID string `json:"sessionId"`
 	}
-	args = append([]string{"session", "spawn", "--project", d.project, "--name", name}, args...)
+	args = append([]string{
+		"session", "spawn", "--project", d.project, "--name", name, "--agent", agentName,
+	}, args...)
 	if _, err := d.you.ask(ctx, &session, args...); err != nil {
 		return err
 	}
-	a, err := d.start(ctx, name, session.ID)
-	d.actors[name] = a
-	return err
+	d.cast[name] = d.follow(ctx, name, session.ID)
+	return nil
 }
 
 // killServer kills the server while every worker holds an item and one reports, and starts it again.
 func (d *demonstration) killServer(ctx context.Context) error {
-	if err := d.kill(); err != nil {
+	if err := d.killServerProcess(); err != nil {
 		return err
 	}
-	a := d.actors[offline]
-	if err := a.cue(); err != nil {
+	a := d.cast[offline]
+	if err := d.cue(a); err != nil {
 		return err
 	}
 	if _, err := a.await(ctx, signKept); err != nil {
@@ -111,25 +133,28 @@ func (d *demonstration) killServer(ctx context.Context) error {
 		return err
 	}
 	d.tell("server", "is back, with all that it acknowledged")
-	return a.cue()
+	return d.cue(a)
 }
 
-// killWorkers kills three workers in the middle of an item.
+// killWorkers kills three workers in the middle of an item, the last of them by killing what supervises it.
 func (d *demonstration) killWorkers(context.Context) error {
-	for _, name := range doomed() {
-		a := d.actors[name]
-		if err := a.kill(); err != nil {
+	for i, name := range doomed() {
+		a, kill, how := d.cast[name], d.kill, ""
+		if i == len(doomed())-1 {
+			kill, how = d.killSupervisor, "'s supervisor"
+		}
+		if err := kill(a); err != nil {
 			return err
 		}
-		d.tell(name, "is killed with -9 in the middle of “%s”", a.holding.Title)
+		d.tell(name+how, "is killed with -9 in the middle of “%s”", a.holding.Title)
 	}
 	return nil
 }
 
 // answer lets a worker ask, finds the question in the inbox and answers it.
 func (d *demonstration) answer(ctx context.Context) error {
-	a := d.actors[asker]
-	if err := a.cue(); err != nil {
+	a := d.cast[asker]
+	if err := d.cue(a); err != nil {
 		return err
 	}
 	if _, err := a.await(ctx, signAsks); err != nil {
@@ -158,18 +183,18 @@ func (d *demonstration) answer(ctx context.Context) error {
 
 // message writes to a working worker.
 func (d *demonstration) message(ctx context.Context) error {
-	a := d.actors[reader]
+	a := d.cast[reader]
 	if _, err := d.you.ask(ctx, nil, "session", "message", a.session, messageText); err != nil {
 		return err
 	}
 	d.tell("you", "write to %s “%s”", reader, messageText)
-	return a.cue()
+	return d.cue(a)
 }
 
 // reopen reopens work that a worker reported as done, with a reason.
 func (d *demonstration) reopen(ctx context.Context) error {
-	a := d.actors[reviser]
-	if err := a.cue(); err != nil {
+	a := d.cast[reviser]
+	if err := d.cue(a); err != nil {
 		return err
 	}
 	if _, err := a.await(ctx, signFinished); err != nil {
@@ -179,7 +204,7 @@ func (d *demonstration) reopen(ctx context.Context) error {
 		return err
 	}
 	d.tell("you", "reopen what %s says is done: “%s”", reviser, reopenText)
-	return a.cue()
+	return d.cue(a)
 }
 
 // release lets all others continue, starts the orchestrator, and waits until all are finished.
@@ -188,21 +213,24 @@ func (d *demonstration) release(ctx context.Context) error {
 	for _, name := range doomed() {
 		busy[name] = true
 	}
-	for name, a := range d.actors {
+	for name, a := range d.cast {
 		if busy[name] {
 			continue
 		}
-		if err := a.cue(); err != nil {
+		if err := d.cue(a); err != nil {
 			return err
 		}
 	}
 	if err := d.spawn(ctx, lead, "--role", "orchestrator", "--task-ids", d.tasks[goalTask]); err != nil {
 		return err
 	}
-	d.tell(fmt.Sprint(len(d.actors)-1-len(doomed()), " workers"),
-		"go on; what the dead hold comes back once they are missed, after %s", d.Lease)
-	d.crew.Wait()
-	return context.Cause(ctx)
+	d.tell(fmt.Sprint(len(d.cast)-1-len(doomed()), " workers"), "go on, and take over what the dead held")
+	select {
+	case <-d.ended:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // confirm does what a person does in the end: it confirms the workers' reports, and handles the dead workers.
@@ -212,7 +240,7 @@ func (d *demonstration) confirm(ctx context.Context) error {
 		{"task", "complete", d.tasks[rootTask]},
 	}
 	for _, name := range doomed() {
-		end := []string{"session", "kill", d.actors[name].session, "--reason", "Its process was killed"}
+		end := []string{"session", "kill", d.cast[name].session, "--reason", "Its process was killed"}
 		decisions = append(decisions, end)
 	}
 	for _, args := range decisions {
@@ -260,7 +288,7 @@ func (d *demonstration) judge(ctx context.Context) error {
 
 // pointOut names commands that show a person what happened.
 func (d *demonstration) pointOut() {
-	dead, told := d.actors[doomed()[0]], d.actors[reader]
+	dead, told := d.cast[doomed()[0]], d.cast[reader]
 	d.print(`
 Look for yourself:
 

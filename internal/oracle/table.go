@@ -286,7 +286,7 @@ var (
 // planned are the rows without a command yet, as docs/contract.md, "Permissions", lists them. Since version 3 of the
 // rules they are in no list; earlier versions gave them to orchestrators.
 var planned = []string{
-	"runner:enroll", "runner:list", "runner:revoke", "limit:reached",
+	"runner:enroll", "runner:revoke", "limit:reached",
 }
 
 // defaultList returns the commands of a session without an explicit list.

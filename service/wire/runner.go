@@ -1,6 +1,9 @@
 package wire
 
-import "maestro/projections"
+import (
+	"maestro/events"
+	"maestro/projections"
+)
 
 // RunnerProtocol is the version of what runners, their supervisors and the server say to each other: requests and
 // answers, each sent until there is an answer.
@@ -26,8 +29,8 @@ type RunnerWork struct {
 	// Digest changes with the content.
 	Digest   string          `json:"digest"`
 	Sessions []RunnerSession `json:"sessions"`
-	// More says that there are more than are listed.
-	More bool `json:"more,omitempty"`
+	// More counts those that are not listed.
+	More int `json:"more,omitempty"`
 }
 
 // RunnerState says what a runner has to do with a session.
@@ -57,6 +60,11 @@ type RunnerSession struct {
 	Agent string `json:"agent,omitempty"`
 }
 
+// Runners are the runners that asked for work lately, by name.
+type Runners struct {
+	Runners []Runner `json:"runners"`
+}
+
 // Runner is what a runner said about itself last.
 type Runner struct {
 	Name    string   `json:"name"`
@@ -67,8 +75,8 @@ type Runner struct {
 	Limit   int `json:"limit"`
 	Running int `json:"running"`
 	Waiting int `json:"waiting"`
-	// SeenAt is when it asked last, in milliseconds since 1970.
-	SeenAt int64 `json:"seenAt"`
+	// SeenAt is when it asked last.
+	SeenAt events.Millis `json:"seenAt"`
 }
 
 // The names of runners that need no enrolment: the one inside `maestro serve`, unless it is given another name, and the

@@ -1996,7 +1996,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The runners that have asked for work lately, and how many sessions wait for each */
+        /**
+         * The runners that have asked for work lately, and how many sessions wait for each
+         * @description Needs the permission `runner:list`.
+         */
         get: operations["runnerList"];
         put?: never;
         post?: never;
@@ -2013,7 +2016,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** For a runner: its sessions, and what it has to do with each; on request, the call waits for a change */
+        /**
+         * For a runner: its sessions, and what it has to do with each; on request, the call waits for a change
+         * @description Needs the permission `session:claim`.
+         */
         get: operations["runnerWork"];
         put?: never;
         post?: never;
@@ -5460,11 +5466,18 @@ export interface components {
         RunnerWork: {
             /** @description Changes with the content. */
             digest: string;
-            /** @description Says that there are more than are listed. */
-            more?: boolean;
+            /**
+             * Format: int64
+             * @description Counts those that are not listed.
+             */
+            more?: number;
             /** Format: int64 */
             protocol: number;
             sessions: components["schemas"]["RunnerSession"][];
+        };
+        /** @description The runners that asked for work lately, by name. */
+        Runners: {
+            runners: components["schemas"]["Runner"][];
         };
         /** @description A session's status report on a task, and its time. */
         Said: {
@@ -7951,6 +7964,7 @@ export type Runner = components['schemas']['Runner'];
 export type RunnerCredential = components['schemas']['RunnerCredential'];
 export type RunnerSession = components['schemas']['RunnerSession'];
 export type RunnerWork = components['schemas']['RunnerWork'];
+export type Runners = components['schemas']['Runners'];
 export type Said = components['schemas']['Said'];
 export type SandboxBlocked = components['schemas']['SandboxBlocked'];
 export type SandboxBlockedEvent = components['schemas']['SandboxBlockedEvent'];
@@ -12760,7 +12774,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Runner"][];
+                    "application/json": components["schemas"]["Runners"];
                 };
             };
             400: components["responses"]["Invalid"];

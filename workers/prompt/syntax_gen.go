@@ -525,6 +525,11 @@ var usages = []usage{
 		description: "Show a webhook, how far its receiver is, and what is wrong",
 	},
 	{
+		id:          "runner:list",
+		syntax:      "runner list",
+		description: "List the runners that asked for work lately",
+	},
+	{
 		id:          "session:exec",
 		syntax:      "session exec <sessionId> -- <command>...",
 		description: "Run a command as a session, with heartbeats, and record its exit code",

@@ -46,7 +46,13 @@ func newCalls(c Config, h *home.Home, logger *slog.Logger) *calls {
 				return server.Certificate
 			}))
 	}
-	return &calls{home: h, session: as(c.SessionToken), runner: as(c.RunnerToken), after: time.After, logger: logger}
+	return &calls{
+		home:    h,
+		session: as(c.SessionToken),
+		runner:  as(c.RunnerToken),
+		after:   time.After,
+		logger:  logger,
+	}
 }
 
 func (c *calls) close() {

@@ -45,6 +45,9 @@ func (c *course) decides(key string, allowed bool) {
 	}
 }
 
+// shows shows the call 1, which is called x.
+func (c *course) shows(key string) { c.d.shown("1", key, "T", "x", false) }
+
 // graceEnds ends the grace of all calls that are shown and have no decision.
 func (c *course) graceEnds() {
 	for id, then := range c.expires {
@@ -59,13 +62,13 @@ func TestUnguardedCalls(t *testing.T) {
 		course func(c *course)
 		told   string
 	}{
-		"decided, then shown":     {func(c *course) { c.decides("k", true); c.d.shown("1", "k", "T", "x", false) }, ""},
-		"shown, then decided":     {func(c *course) { c.d.shown("1", "k", "T", "x", false); c.decides("k", true) }, ""},
-		"never decided":           {func(c *course) { c.d.shown("1", "k", "T", "x", false) }, "x"},
-		"ended without decision":  {func(c *course) { c.d.shown("1", "k", "T", "x", false); c.d.returned("1", false) }, "x"},
-		"failed without decision": {func(c *course) { c.d.shown("1", "k", "T", "x", false); c.d.returned("1", true) }, ""},
-		"asks no hook":            {func(c *course) { c.d.shown("1", "", "T", "x", false) }, ""},
-		"another key":             {func(c *course) { c.decides("other", true); c.d.shown("1", "k", "T", "x", false) }, "x"},
+		"decided, then shown": {func(c *course) { c.decides("k", true); c.shows("k") }, ""},
+		"shown, then decided": {func(c *course) { c.shows("k"); c.decides("k", true) }, ""},
+		"never decided":       {func(c *course) { c.shows("k") }, "x"},
+		"ended undecided":     {func(c *course) { c.shows("k"); c.d.returned("1", false) }, "x"},
+		"failed undecided":    {func(c *course) { c.shows("k"); c.d.returned("1", true) }, ""},
+		"asks no hook":        {func(c *course) { c.shows("") }, ""},
+		"another key":         {func(c *course) { c.decides("other", true); c.shows("k") }, "x"},
 		"one decision, two calls": {func(c *course) {
 			c.decides("k", true)
 			c.d.shown("1", "k", "T", "first", false)
