@@ -10,7 +10,6 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/workers/agent"
-	"maestro/workers/blank"
 )
 
 // record is a command that the supervisor sends as the session's runner.
@@ -28,6 +27,8 @@ type records struct {
 	number  int
 	logger  *slog.Logger
 	came    chan struct{}
+	// blank removes secrets from a text: a record is kept for good.
+	blank func(text string) string
 
 	mu      sync.Mutex
 	waiting []record
@@ -35,37 +36,17 @@ type records struct {
 	used    map[string]agent.Used
 	sending bool
 	idle    *sync.Cond
-	// secrets are those of the present launch, which no record may have.
-	secrets *blank.Secrets
 }
 
-// blanks replaces the secrets that are blanked.
-func (r *records) blanks(secrets *blank.Secrets) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.secrets = secrets
-}
-
-// blank returns a text without secrets.
-func (r *records) blank(text string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.blanked(text)
-}
-
-func (r *records) blanked(text string) string {
-	if r.secrets == nil {
-		return text
-	}
-	return r.secrets.Blank(text)
-}
-
-func newRecords(c *calls, session string, run int, logger *slog.Logger) *records {
+func newRecords(
+	c *calls, session string, run int, blank func(string) string, logger *slog.Logger,
+) *records {
 	r := &records{
 		calls:   c,
 		session: session,
 		number:  run,
 		logger:  logger,
+		blank:   blank,
 		came:    make(chan struct{}, 1),
 		used:    map[string]agent.Used{},
 	}
@@ -98,8 +79,8 @@ func (r *records) blocked(tool, command, reason string, killed bool) {
 		SessionID: r.session,
 		Run:       r.number,
 		Tool:      tool,
-		Command:   short(r.blanked(command)),
-		Reason:    short(r.blanked(reason)),
+		Command:   short(r.blank(command)),
+		Reason:    short(r.blank(reason)),
 		Killed:    killed,
 	})
 }
@@ -112,7 +93,7 @@ func (r *records) stuck(kind events.StuckKind, detail string, since time.Time) {
 		SessionID: r.session,
 		Run:       r.number,
 		Kind:      kind,
-		Detail:    short(r.blanked(detail)),
+		Detail:    short(r.blank(detail)),
 		Since:     since.UnixMilli(),
 	})
 }

@@ -201,7 +201,7 @@ func (s *supervisor) newJudge(user string) *judge {
 // ask asks the user and the session that spawned this one whether the agent may make a call. Without an answer in time,
 // it may not; asked again, the same question still waits.
 func (s *supervisor) ask(ctx context.Context, question string, patience time.Duration) (allowed bool, reason string) {
-	question = s.records.blank(question)
+	question = s.blank(question)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	s.mu.Lock()
