@@ -55,9 +55,8 @@ func TestUnusableCLIIsAQuestion(t *testing.T) {
 			},
 		},
 	} {
-		for _, name := range []string{agent.Claude, agent.Codex, agent.Gemini} {
-			t.Run(what+"/"+name, func(t *testing.T) {
-				t.Parallel()
+		t.Run(what, func(t *testing.T) {
+			everyCLI(t, func(t *testing.T, name string) {
 				s := newServed(t, name)
 				settings := s.settings(name)
 				test.change(s, &settings)
@@ -74,7 +73,7 @@ func TestUnusableCLIIsAQuestion(t *testing.T) {
 				}
 				s.nothingLeft()
 			})
-		}
+		})
 	}
 }
 

@@ -31,7 +31,7 @@ type fleet struct {
 // start starts a server, which ends with the test.
 func start(t *testing.T) fleet {
 	f := fleet{t, filepath.Join(t.TempDir(), "home")}
-	serve := f.command("serve", "--listen", "127.0.0.1:0")
+	serve := f.command("serve", "--listen", "127.0.0.1:0", "--no-runner") // the test is the launcher
 	out, err := serve.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

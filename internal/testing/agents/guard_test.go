@@ -21,21 +21,18 @@ import (
 // A call runs only after its decision: not while the hook is slow, not when it crashes, not when its program is gone,
 // and not when the target says that there are no hooks. The agent goes on after each.
 func TestCallsWaitForTheirDecision(t *testing.T) {
-	for _, name := range []string{agent.Claude, agent.Codex, agent.Gemini} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServed(t, name)
-			s.ownProgram()
-			s.begin()
-			for path, content := range off {
-				path = filepath.Join(s.target, path)
-				if os.MkdirAll(filepath.Dir(path), 0o700) != nil || os.WriteFile(path, []byte(content), 0o600) != nil {
-					t.Fatal("cannot write ", path)
-				}
+	everyCLI(t, func(t *testing.T, name string) {
+		s := newServed(t, name)
+		s.ownProgram()
+		s.begin()
+		for path, content := range off {
+			path = filepath.Join(s.target, path)
+			if os.MkdirAll(filepath.Dir(path), 0o700) != nil || os.WriteFile(path, []byte(content), 0o600) != nil {
+				t.Fatal("cannot write ", path)
 			}
-			s.withoutHook()
-		})
-	}
+		}
+		s.withoutHook()
+	})
 }
 
 // denials are what a model reads of a call that was not decided about.
@@ -46,7 +43,9 @@ var denials = []string{"Maestro cannot decide about this call", "Maestro did not
 func (s *served) withoutHook() {
 	s.Helper()
 	begun, proceed := s.pipe("begun"), s.pipe("go")
-	wait := func(i int) mockmodel.Step { return mockmodel.Shell("echo " + strconv.Itoa(i) + " > begun; read line < go") }
+	wait := func(i int) mockmodel.Step {
+		return mockmodel.Shell("echo " + strconv.Itoa(i) + " > begun; read line < go")
+	}
 	denied, restored := make(chan string, 10), make(chan struct{})
 	steps := []mockmodel.Step{
 		mockmodel.Shell("touch forbidden; mkfs.ext4 -n x"),
@@ -151,28 +150,25 @@ func (s *served) hook(supervisor int) int {
 
 // An agent whose CLI calls a tool without asking its hook is ended, and its user learns it.
 func TestUnguardedAgentIsEnded(t *testing.T) {
-	for _, name := range []string{agent.Claude, agent.Codex, agent.Gemini} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServed(t, name)
-			s.unguard()
-			s.begin()
-			begun := s.pipe("begun")
-			s.steps(mockmodel.Shell("echo > begun"), mockmodel.Shell("sleep 600"), complete)
-			session := s.spawn(nil)
-			s.read(begun)
-			x := s.ended(session)
-			if x.Status != "failed" || !strings.Contains(x.Run.Reason, "without a decision") {
-				s.explain(session)
-				s.Errorf("it ended as %s", shown(x))
-			}
-			if events := s.events(session); !strings.Contains(events, "sandbox.blocked.v1") ||
-				!strings.Contains(events, `"killed":true`) {
-				s.Error("no event says that it was ended")
-			}
-			s.nothingLeft()
-		})
-	}
+	everyCLI(t, func(t *testing.T, name string) {
+		s := newServed(t, name)
+		s.unguard()
+		s.begin()
+		begun := s.pipe("begun")
+		s.steps(mockmodel.Shell("echo > begun"), mockmodel.Shell("sleep 600"), complete)
+		session := s.spawn(nil)
+		s.read(begun)
+		x := s.ended(session)
+		if x.Status != "failed" || !strings.Contains(x.Run.Reason, "without a decision") {
+			s.explain(session)
+			s.Errorf("it ended as %s", shown(x))
+		}
+		if events := s.events(session); !strings.Contains(events, "sandbox.blocked.v1") ||
+			!strings.Contains(events, `"killed":true`) {
+			s.Error("no event says that it was ended")
+		}
+		s.nothingLeft()
+	})
 }
 
 // unguard puts a program in the place of the CLI that runs it without its hook, as a defect of it would.

@@ -17,8 +17,8 @@ import (
 	"maestro/workers/agent"
 )
 
-// apiKey is the key of the model's API. No stored output may have it.
-const apiKey = "sk-mock-5d41402abc4b2a76b9719d911017c592"
+// apiKey is the key of the model's API, which has no shape by which it could be known. No stored output may have it.
+const apiKey = "the-key-5d41402abc4b2a76b9719d911017c592"
 
 // model is a scripted model, which remembers what it is asked.
 type model struct {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"maestro/internal/testing/mockmodel"
 	"maestro/workers/agent"
@@ -80,4 +81,38 @@ func TestTurnsEndTheRun(t *testing.T) {
 		}
 		s.nothingLeft()
 	})
+}
+
+// Codex gives up a call that waits for long, so its call is denied before that. The question stays open, and its answer
+// decides about the call when it is repeated.
+func TestAnswerDecidesAboutRepeatedCall(t *testing.T) {
+	t.Parallel()
+	s := newServed(t, agent.Codex)
+	s.begin()
+	repeated := make(chan struct{})
+	s.follow(func(_ []string, results []mockmodel.Result) mockmodel.Step {
+		switch {
+		case len(results) == 1 && strings.Contains(results[0].Text, "nobody has decided"):
+			close(repeated)
+			return mockmodel.Shell("touch allowed")
+		case len(results) == 0:
+			return mockmodel.Shell("touch allowed")
+		case s.has("allowed") && len(results) == 2:
+			return complete
+		}
+		return mockmodel.Step{Text: "Done."}
+	})
+	session := s.spawn(map[string]any{"permissionMode": "interactive"})
+	question := s.question(session)
+	select {
+	case <-repeated:
+	case <-time.After(patience):
+		s.explain(session)
+		s.Fatal("the call that waits was not denied")
+	}
+	s.run("input", "answer", question.ID, "allow")
+	if x := s.ended(session); x.Status != "completed" || x.Run.Number != 1 {
+		s.explain(session)
+		s.Errorf("it ended as %s", shown(x))
+	}
 }

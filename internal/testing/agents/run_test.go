@@ -93,8 +93,17 @@ type rig struct {
 
 // everyAgent runs a test with each CLI.
 func everyAgent(t *testing.T, test func(r *rig)) {
+	everyCLI(t, func(t *testing.T, name string) { test(newRig(t, name)) })
+}
+
+// everyCLI runs a test with each CLI, beside other tests: a CLI waits more than it works.
+func everyCLI(t *testing.T, test func(t *testing.T, name string)) {
+	t.Parallel()
 	for _, name := range []string{agent.Claude, agent.Codex, agent.Gemini} {
-		t.Run(name, func(t *testing.T) { test(newRig(t, name)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, name)
+		})
 	}
 }
 

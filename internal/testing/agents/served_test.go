@@ -25,7 +25,7 @@ import (
 )
 
 // patience bounds what takes a moment: an agent starts, calls its model, and ends.
-const patience = 90 * time.Second
+const patience = 120 * time.Second
 
 // served is a server whose runner launches an agent, against a scripted model.
 type served struct {
@@ -63,14 +63,11 @@ func (l *logged) String() string {
 
 // everyServed runs a test with each CLI, launched by a server's runner.
 func everyServed(t *testing.T, test func(s *served)) {
-	for _, name := range []string{agent.Claude, agent.Codex, agent.Gemini} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // a CLI waits more than it works
-			s := newServed(t, name)
-			s.begin()
-			test(s)
-		})
-	}
+	everyCLI(t, func(t *testing.T, name string) {
+		s := newServed(t, name)
+		s.begin()
+		test(s)
+	})
 }
 
 // newServed prepares a server with a configured agent. The agent works in a git repository, as most do.

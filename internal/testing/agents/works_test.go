@@ -57,7 +57,7 @@ func TestServedAgentWorks(t *testing.T) {
 		var info struct {
 			Data struct {
 				Usage   projections.UsageView `json:"usage"`
-				Blocked int        `json:"blocked"`
+				Blocked int                   `json:"blocked"`
 			} `json:"data"`
 		}
 		if err := json.Unmarshal([]byte(s.run("session", "info", session, "--json")), &info); err != nil {
