@@ -30,6 +30,8 @@ var mayOpen = map[string]string{
 	"internal/salvage/tails.go":            "creates a file",
 	"internal/cli/ancestors_linux.go":      "the kernel's files about processes",
 	"internal/cli/supervise_unix.go":       "the terminal",
+	"internal/demo/actor.go":               "files of its own server and agents",
+	"internal/demo/boundary.go":            "a file that it must not be able to read, and the kernel's about processes",
 	"internal/demo/story.go":               "a file that it has written",
 	"internal/measure/benchmark/size.go":   "files of its own server",
 	"internal/tools/docgen/main.go":        "files of this module",
