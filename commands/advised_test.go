@@ -27,9 +27,9 @@ func TestLinesIn(t *testing.T) {
 // The words that may name a command end before what is not one, and there are at most three.
 func TestWordsOf(t *testing.T) {
 	for line, want := range map[string][]string{
-		"maestro ":                                  {},
-		"maestro why task_1":                        {"why"},
-		"maestro task list --ready":                 {"task", "list"},
+		"maestro ":                  {},
+		"maestro why task_1":        {"why"},
+		"maestro task list --ready": {"task", "list"},
 		"maestro session message parent \"<text>\"": {"session", "message", "parent"},
 		"maestro task report needs-input blocked":   {"task", "report", "needs-input"},
 		"maestro queue start --wait":                {"queue", "start"},

@@ -94,11 +94,11 @@ func (e *effects) touch(data events.Data, changes []projections.Change) {
 		case projections.KindInput:
 			e.touchKey(Key{change.Kind, change.ID})
 			e.touchMail(change)
+			e.touchWaiting(change)
 		case projections.KindWebhook:
 			e.touchKey(AnyWebhook)
 		case projections.KindQueue, projections.KindToken:
 			e.touchKey(Key{change.Kind, change.ID})
-			e.touchWaiting(change)
 		case projections.KindSession:
 			e.touchMail(change)
 			e.touchRunners(change)

@@ -153,6 +153,19 @@ func TestAwait(t *testing.T) {
 			0,
 		},
 		{
+			"an answer for a session whose agent ended to wait for it",
+			[]step{
+				{"admin>x", "session:spawn", `{"project":"{p}","taskIds":["{t1}"],"runner":"runner"}`},
+				{"runner", "session:claim", `{"sessionId":"{x}","run":1,"agent":"claude"}`},
+				{"x>i", "report:needs-input", `{"message":"?"}`},
+				{"runner", "session:exited", `{"sessionId":"{x}","run":1,"exitCode":0}`},
+			},
+			func(*world) Key { return AnyRunner },
+			func(w *world, s *projections.State) bool { return s.AwaitsRun(s.Session(w.ids["x"])) },
+			step{"admin", "input:answer", `{"inputId":"{i}","answer":"so"}`},
+			0,
+		},
+		{
 			"a token that is revoked",
 			[]step{{"admin", "token:create", `{"name":"ci","kind":"admin"}`}},
 			func(*world) Key { return Key{projections.KindToken, "ci"} },

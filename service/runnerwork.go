@@ -13,6 +13,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
@@ -106,7 +107,12 @@ func workOf(state *projections.State, runner string) wire.RunnerWork {
 
 // workFor returns what a runner has to do with a session.
 func workFor(state *projections.State, x *projections.Session, runner string) (one wire.RunnerSession, concerns bool) {
-	one = wire.RunnerSession{ID: x.ID, ProjectID: x.ProjectID, Run: x.NextRun(), Agent: x.Agent}
+	one = wire.RunnerSession{
+		ID:        x.ID,
+		ProjectID: x.ProjectID,
+		Run:       x.NextRun(),
+		Agent:     x.Agent,
+	}
 	if p := state.Project(x.ProjectID); p != nil {
 		one.Directory = p.WorkingDir
 	}
@@ -135,7 +141,7 @@ func (s *Service) seen(in *wire.RunnerWorkOf) {
 		Host:    clippedTo(in.Host),
 		Version: clippedTo(in.Version),
 		Layers:  []string{},
-		SeenAt:  s.Now().UnixMilli(),
+		SeenAt:  events.Millis(s.Now().UnixMilli()),
 	}
 	said.Limit, _ = strconv.Atoi(in.Limit)
 	said.Running, _ = strconv.Atoi(in.Running)
@@ -167,7 +173,7 @@ func (v View) ListRunners(_ *struct{}) (wire.Runners, error) {
 	s.runners.mu.Lock()
 	list := make([]wire.Runner, 0, len(s.runners.known))
 	for _, runner := range s.runners.known {
-		if s.Now().UnixMilli()-runner.SeenAt < runnerGone.Milliseconds() {
+		if s.Now().UnixMilli()-int64(runner.SeenAt) < runnerGone.Milliseconds() {
 			list = append(list, runner)
 		}
 	}

@@ -17,7 +17,8 @@ var notForwarded = []string{
 }
 
 // Forward sends a request of another program with the Client's token, and returns the server's answer as it is. The
-// caller closes its body. It fails as [Client.Do] does, but an answer of any status is no error, and nothing is retried.
+// caller closes its body. It fails as [Client.Do] does, but an answer of any status is no error, and nothing is
+// retried.
 func (c *Client) Forward(r *http.Request, body io.Reader) (*http.Response, error) {
 	req, err := c.request(r.Context(), r.Method, r.URL.EscapedPath(), r.URL.Query(), body)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 
 var agentSessions = flag.Int("agent-sessions", 50, "how many scripted agents run while the server is killed")
 
-// scripted is an agent that reports, waits until a file is there, and reports again. What it starts has a session of its
-// own, as the tools of real agents have.
+// scripted is an agent that reports, waits until a file is there, and reports again. What it starts has a session of
+// its own, as the tools of real agents have.
 const scripted = `#!/bin/bash
 cat >/dev/null
 setsid sleep 600 &

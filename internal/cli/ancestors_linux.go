@@ -94,8 +94,9 @@ func nulWords(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// executes returns the session of a command line of `maestro session exec`, or of an agent's supervisor, or "". The name of the program does not
-// matter: it may be a link. A program that runs maestro itself, such as timeout, does not count.
+// executes returns the session of a command line of `maestro session exec`, or of an agent's supervisor, or "". The
+// name of the program does not matter: it may be a link. A program that runs maestro itself, such as timeout, does not
+// count.
 func executes(line []string) string {
 	if len(line) > 2 && (line[1] == wire.ProgramSupervisor || line[1] == wire.ProgramConfined) {
 		return line[2]

@@ -104,7 +104,8 @@ func (c *sessionLogs) run(ctx context.Context, args []string) error {
 		return &failure.Error{
 			Code:    failure.NotFound,
 			Message: "The agent of session '" + args[0] + "' has printed nothing yet: it was not launched",
-			Next:    "see `maestro session info " + args[0] + "`, and `maestro session logs " + args[0] + " --of supervisor`",
+			Next: "see `maestro session info " + args[0] + "`, and `maestro session logs " + args[0] +
+				" --of supervisor`",
 		}
 	}
 	show := c.copy
@@ -130,7 +131,8 @@ func (c *sessionLogs) saved(ctx context.Context, h *home.Home, session string) (
 	missing := &failure.Error{
 		Code:    failure.NotFound,
 		Message: "No agent of session '" + session + "' ran on this machine",
-		Next:    "see `maestro session info " + session + "`: it says which runner has the session, and on which machine",
+		Next: "see `maestro session info " + session +
+			"`: it says which runner has the session, and on which machine",
 	}
 	if server, err := c.Connect(ctx); err == nil {
 		if x, err := server.Session(ctx, session); err == nil && x.Run != nil && x.Run.Host != "" {

@@ -169,3 +169,6 @@ func underRealName(f *os.File) (*os.File, error) {
 	}
 	return named, err
 }
+
+// FS returns the directory as a file system, to read it.
+func (r *Root) FS() fs.FS { return r.root.FS() }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 	"maestro/service/wire"
 )
@@ -68,7 +68,7 @@ func (h *Home) AddSkill(id, folder string, replace bool) (wire.Skill, error) {
 
 // copySkill copies a folder, and reads the copy as a skill.
 func (h *Home) copySkill(id, folder, to string) (skill wire.Skill, err error) {
-	from, err := os.OpenRoot(folder)
+	from, err := disk.OpenRoot(folder)
 	if err != nil {
 		return skill, &SkillError{
 			Message: "The folder " + folder + " cannot be read: " + files.Bare(err).Error(),
@@ -111,13 +111,15 @@ func (h *Home) copySkill(id, folder, to string) (skill wire.Skill, err error) {
 		return skill, err
 	}
 	if skill, err = parseSkill(id, text); err != nil {
-		return skill, &SkillError{Message: "The folder is not a skill: " + err.Error(), Next: "correct its " + skillFile}
+		return skill, &SkillError{
+			Message: "The folder is not a skill: " + err.Error(), Next: "correct its " + skillFile,
+		}
 	}
 	return skill, nil
 }
 
 // copyFile copies one file of at most so many bytes.
-func (h *Home) copyFile(from *os.Root, name, to string, most int64) (n int64, err error) {
+func (h *Home) copyFile(from *disk.Root, name, to string, most int64) (n int64, err error) {
 	in, err := from.Open(name)
 	if err != nil {
 		return 0, err
@@ -137,9 +139,9 @@ func (h *Home) copyFile(from *os.Root, name, to string, most int64) (n int64, er
 }
 
 // SkillFiles returns the files of a skill; the caller closes them. It fails with fs.ErrNotExist if there is none.
-func (h *Home) SkillFiles(id string) (*os.Root, error) {
+func (h *Home) SkillFiles(id string) (*disk.Root, error) {
 	if _, err := h.Skill(id); err != nil {
 		return nil, err
 	}
-	return os.OpenRoot(filepath.Join(h.dir, skillsDir, id))
+	return disk.OpenRoot(filepath.Join(h.dir, skillsDir, id))
 }

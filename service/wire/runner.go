@@ -1,6 +1,9 @@
 package wire
 
-import "maestro/projections"
+import (
+	"maestro/events"
+	"maestro/projections"
+)
 
 // RunnerProtocol is the version of what runners, their supervisors and the server say to each other: requests and
 // answers, each sent until there is an answer.
@@ -72,8 +75,8 @@ type Runner struct {
 	Limit   int `json:"limit"`
 	Running int `json:"running"`
 	Waiting int `json:"waiting"`
-	// SeenAt is when it asked last, in milliseconds since 1970.
-	SeenAt int64 `json:"seenAt"`
+	// SeenAt is when it asked last.
+	SeenAt events.Millis `json:"seenAt"`
 }
 
 // The names of runners that need no enrolment: the one inside `maestro serve`, unless it is given another name, and the

@@ -5429,7 +5429,7 @@ export interface components {
             running: number;
             /**
              * Format: int64
-             * @description When it asked last, in milliseconds since 1970.
+             * @description When it asked last.
              */
             seenAt: number;
             version?: string;

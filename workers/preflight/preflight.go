@@ -42,8 +42,8 @@ func (f *Failure) Error() string { return f.Message }
 
 func (f *Failure) Unwrap() error { return f.Err }
 
-// PermissionError is the failure of document 001 for a directory that cannot be read and written, even after its
-// permissions were changed: a person has to decide.
+// PermissionError is the failure for a directory that cannot be read and written, even after its permissions were
+// changed (docs/spec/001-agent-launch-and-sandbox.md, "Pre-Flight Validation & Setup"): a person has to decide.
 type PermissionError struct{ Err error }
 
 func (e *PermissionError) Error() string { return "PermissionError: " + e.Err.Error() }
@@ -80,8 +80,9 @@ const (
 	fixedMode = 0o755
 )
 
-// Prepare makes the checks of document 001 in its order: existence, access, chmod as a fallback, absolute paths. It
-// creates the workspace if it is missing, and returns the directories or a *Failure.
+// Prepare makes the checks in the order of docs/spec/001-agent-launch-and-sandbox.md, "Pre-Flight Validation & Setup":
+// existence, access, chmod as a fallback, absolute paths. It creates the workspace if it is missing, and returns the
+// directories or a *Failure.
 func Prepare(o Options) (Dirs, error) {
 	d, err := exist(o)
 	if err != nil {
@@ -174,7 +175,8 @@ func exist(o Options) (d Dirs, err error) {
 			Err:     err,
 		}
 	}
-	if err := isDir(d.Target, CheckTarget, "create it, or spawn a session with another --working-directory"); err != nil {
+	fix := "create it, or spawn a session with another --working-directory"
+	if err := isDir(d.Target, CheckTarget, fix); err != nil {
 		return d, err
 	}
 	if o.Orchestrator == "" {
@@ -198,7 +200,12 @@ func within(home, workspace string) error {
 
 func isDir(path string, check Check, fix string) error {
 	info, err := os.Stat(path)
-	failure := &Failure{Check: check, Path: path, Fix: fix, Err: err}
+	failure := &Failure{
+		Check: check,
+		Path:  path,
+		Fix:   fix,
+		Err:   err,
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		failure.Message = "The " + named(check) + " " + path + " does not exist on this machine"

@@ -51,7 +51,9 @@ func TestPrepare(t *testing.T) {
 	}{
 		"the workspace is created": {func(*world) {}, "", ""},
 		"the workspace exists":     {func(w *world) { w.mkdir("workspaces/sess_1") }, "", ""},
-		"no target":                {func(w *world) { w.opts.Target = filepath.Join(w.dir, "gone") }, CheckTarget, "does not exist"},
+		"no target": {func(w *world) {
+			w.opts.Target = filepath.Join(w.dir, "gone")
+		}, CheckTarget, "does not exist"},
 		"the target is a file": {func(w *world) {
 			w.opts.Target = filepath.Join(w.dir, "file")
 			if err := os.WriteFile(w.opts.Target, nil, 0o600); err != nil {
@@ -59,8 +61,12 @@ func TestPrepare(t *testing.T) {
 			}
 		}, CheckTarget, "not a directory"},
 		"no target is given: the workspace": {func(w *world) { w.opts.Target = "" }, "", ""},
-		"the target is the root":            {func(w *world) { w.opts.Target = "/" }, CheckTarget, "root of the file system"},
-		"the target is Maestro's home":      {func(w *world) { w.opts.Target = w.opts.MaestroHome }, CheckPaths, "Maestro's home"},
+		"the target is the root": {func(w *world) {
+			w.opts.Target = "/"
+		}, CheckTarget, "root of the file system"},
+		"the target is Maestro's home": {func(w *world) {
+			w.opts.Target = w.opts.MaestroHome
+		}, CheckPaths, "Maestro's home"},
 		"the target is below Maestro's home": {func(w *world) {
 			w.opts.Target = w.mkdir("home/store")
 		}, CheckPaths, "Maestro's home"},
@@ -123,8 +129,8 @@ func (w *world) prepared(d Dirs, err error) {
 	}
 }
 
-// Relative paths, and those below ~, are made absolute; the orchestrator's directory may be written to only if it is the
-// target.
+// Relative paths, and those below ~, are made absolute; the orchestrator's directory may be written to only if it is
+// the target.
 func TestPathsBecomeAbsolute(t *testing.T) {
 	w := newWorld(t)
 	t.Chdir(w.dir)

@@ -1,5 +1,5 @@
-// Package runner launches the agents of sessions on one machine. It asks the server what there is to do, begins the runs
-// of sessions that wait for it, and starts a supervisor for each; a supervisor outlives it.
+// Package runner launches the agents of sessions on one machine. It asks the server what there is to do, begins the
+// runs of sessions that wait for it, and starts a supervisor for each; a supervisor outlives it.
 //
 // The server is authoritative for what is to run, the locks of supervisors for what does run. The runner compares the
 // two, again and again, so it needs no memory of its own: after a restart it goes on with what is there.

@@ -212,7 +212,7 @@ func (r *Runner) claim(ctx context.Context, x wire.RunnerSession) bool {
 	if name == "" {
 		name = agent.Claude
 	}
-	_, err := r.Server.Do(ctx, "session:claim", &commands.ClaimSession{
+	answer, err := r.Server.Do(ctx, "session:claim", &commands.ClaimSession{
 		SessionID: x.ID,
 		Run:       x.Run,
 		Host:      r.Host,
@@ -222,6 +222,9 @@ func (r *Runner) claim(ctx context.Context, x wire.RunnerSession) bool {
 	if err != nil {
 		r.Logger.Warn("a session was not claimed", "session", x.ID, "run", x.Run, "why", err)
 		return false
+	}
+	if answer.Event == nil { // the run had begun; the next answer says so
+		return true
 	}
 	r.start(ctx, x)
 	return true

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"maestro/service/wire"
@@ -43,6 +44,8 @@ func (s *supervisor) judgeBeat(beat wire.Beat, err error) {
 		s.stop("the session has ended")
 	case revoked(err):
 		s.stop("the session's secret is not valid any more: another run of it may have begun")
+	case errors.Is(err, errHomeGone):
+		s.stop("its home is gone")
 	case refused(err):
 		s.stop("the server does not take heartbeats: " + err.Error())
 	}

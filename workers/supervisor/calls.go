@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +21,9 @@ const (
 	firstWait = 200 * time.Millisecond
 	longWait  = 5 * time.Second
 )
+
+// errHomeGone says that the home was deleted.
+var errHomeGone = errors.New("the home is gone")
 
 // calls is how a supervisor reaches the server, as the session and as its runner. The server may come back at another
 // address: the home says where.
@@ -46,7 +51,13 @@ func newCalls(c Config, h *home.Home, logger *slog.Logger) *calls {
 				return server.Certificate
 			}))
 	}
-	return &calls{home: h, session: as(c.SessionToken), runner: as(c.RunnerToken), after: time.After, logger: logger}
+	return &calls{
+		home:    h,
+		session: as(c.SessionToken),
+		runner:  as(c.RunnerToken),
+		after:   time.After,
+		logger:  logger,
+	}
 }
 
 func (c *calls) close() {
@@ -90,6 +101,9 @@ func (c *calls) until(ctx context.Context, call func(ctx context.Context) error)
 			return err
 		}
 		c.noted(err)
+		if _, missing := os.Stat(c.home.Dir()); errors.Is(missing, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %s: %w", errHomeGone, c.home.Dir(), err) // no server will come back
+		}
 		c.find()
 		select {
 		case <-c.after(wait):

@@ -30,7 +30,9 @@ const grace = 20 * time.Second
 // output shows is compared with it: a call that ran without a decision, or in spite of one, means that the agent's
 // guard was off.
 type decisions struct {
-	file   io.Writer
+	file io.Writer
+	// blank removes secrets from what is written.
+	blank  func(text string) string
 	after  func(time.Duration, func()) (stop func() bool)
 	logger *slog.Logger
 	// unguarded is called once, for the first such call.
@@ -59,9 +61,12 @@ type shownCall struct {
 	stop    func() bool
 }
 
-func newDecisions(file io.Writer, logger *slog.Logger, unguarded func(tool, what string)) *decisions {
+func newDecisions(
+	file io.Writer, blank func(string) string, logger *slog.Logger, unguarded func(tool, what string),
+) *decisions {
 	return &decisions{
 		file:      file,
+		blank:     blank,
 		logger:    logger,
 		unguarded: unguarded,
 		unused:    map[string]*tally{},
@@ -87,6 +92,7 @@ func (d *decisions) begin(key string) {
 
 // record writes a decision down. It fails if that is not possible; the call must then be denied.
 func (d *decisions) record(made decision) error {
+	made.Command, made.Reason = d.blank(made.Command), d.blank(made.Reason)
 	line, err := json.Marshal(made)
 	if err == nil {
 		d.mu.Lock()
@@ -201,7 +207,8 @@ func (d *decisions) tell(call *shownCall) {
 	d.told = true
 	d.mu.Unlock()
 	if !told {
-		d.logger.Error("a tool call ran without the permission of its hook", "tool", call.tool, "call", call.what)
+		d.logger.Error("a tool call ran without the permission of its hook", "tool", call.tool,
+			"call", d.blank(call.what))
 		d.unguarded(call.tool, call.what)
 	}
 }

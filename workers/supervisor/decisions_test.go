@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"maestro/workers/blank"
 )
 
 // course is a list of what happens to a decisions; the graces end when it says so.
@@ -21,7 +23,8 @@ type course struct {
 
 func newCourse(t *testing.T) *course {
 	c := &course{t: t, expires: map[int]func(){}}
-	c.d = newDecisions(&c.log, slog.New(slog.DiscardHandler), func(_, what string) { c.told = append(c.told, what) })
+	c.d = newDecisions(&c.log, blank.Of("a-secret-of-the-agent").Blank, slog.New(slog.DiscardHandler),
+		func(_, what string) { c.told = append(c.told, what) })
 	c.d.after = func(_ time.Duration, then func()) func() bool {
 		id := c.next
 		c.next++
@@ -42,6 +45,9 @@ func (c *course) decides(key string, allowed bool) {
 	}
 }
 
+// shows shows the call 1, which is called x.
+func (c *course) shows(key string) { c.d.shown("1", key, "T", "x", false) }
+
 // graceEnds ends the grace of all calls that are shown and have no decision.
 func (c *course) graceEnds() {
 	for id, then := range c.expires {
@@ -56,13 +62,13 @@ func TestUnguardedCalls(t *testing.T) {
 		course func(c *course)
 		told   string
 	}{
-		"decided, then shown":     {func(c *course) { c.decides("k", true); c.d.shown("1", "k", "T", "x", false) }, ""},
-		"shown, then decided":     {func(c *course) { c.d.shown("1", "k", "T", "x", false); c.decides("k", true) }, ""},
-		"never decided":           {func(c *course) { c.d.shown("1", "k", "T", "x", false) }, "x"},
-		"ended without decision":  {func(c *course) { c.d.shown("1", "k", "T", "x", false); c.d.returned("1", false) }, "x"},
-		"failed without decision": {func(c *course) { c.d.shown("1", "k", "T", "x", false); c.d.returned("1", true) }, ""},
-		"asks no hook":            {func(c *course) { c.d.shown("1", "", "T", "x", false) }, ""},
-		"another key":             {func(c *course) { c.decides("other", true); c.d.shown("1", "k", "T", "x", false) }, "x"},
+		"decided, then shown": {func(c *course) { c.decides("k", true); c.shows("k") }, ""},
+		"shown, then decided": {func(c *course) { c.shows("k"); c.decides("k", true) }, ""},
+		"never decided":       {func(c *course) { c.shows("k") }, "x"},
+		"ended undecided":     {func(c *course) { c.shows("k"); c.d.returned("1", false) }, "x"},
+		"failed undecided":    {func(c *course) { c.shows("k"); c.d.returned("1", true) }, ""},
+		"asks no hook":        {func(c *course) { c.shows("") }, ""},
+		"another key":         {func(c *course) { c.decides("other", true); c.shows("k") }, "x"},
 		"one decision, two calls": {func(c *course) {
 			c.decides("k", true)
 			c.d.shown("1", "k", "T", "first", false)
@@ -133,6 +139,18 @@ func TestUnwrittenDecision(t *testing.T) {
 	c.d.returned("1", false)
 	if len(c.told) != 1 {
 		t.Errorf("told %q", c.told)
+	}
+}
+
+// The log of decisions has no secret.
+func TestDecisionsHaveNoSecret(t *testing.T) {
+	c := newCourse(t)
+	made := decision{Key: "k", Command: "login a-secret-of-the-agent", Reason: "a-secret-of-the-agent is no path"}
+	if err := c.d.record(made); err != nil {
+		t.Fatal(err)
+	}
+	if log := c.log.String(); strings.Contains(log, "a-secret") || !strings.Contains(log, "login ") {
+		t.Errorf("the log is %s", log)
 	}
 }
 

@@ -25,13 +25,14 @@ const maxPayload = 64 << 20
 // maxShown bounds what a record shows of a command.
 const maxShown = 4<<10 - len("…")
 
-// The permission modes of a session (docs/spec/003-manifest-schema.md, "Session Configuration").
+// The permission modes of a session (docs/spec/003-manifest-schema.md, "TypeScript Definition").
 const (
 	modeReadOnly    = "readOnly"
 	modeInteractive = "interactive"
 )
 
-// judge decides about the tool calls of one run (docs/spec/001-agent-launch-and-sandbox.md, "Sandbox Constraints").
+// judge decides about the tool calls of one run (docs/spec/001-agent-launch-and-sandbox.md, "Sandbox Constraints
+// (Claude Only)").
 type judge struct {
 	run  int
 	mode string

@@ -76,6 +76,7 @@ type launched struct {
 // launch starts the agent's program. It does not wait for it.
 func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy confine.Policy) (*launched, error) {
 	secrets := blank.Of(append([]string{s.SessionToken, s.RunnerToken}, start.Secrets...)...)
+	s.secrets.Store(secrets)
 	root, err := os.OpenRoot(s.dirs.Workspace)
 	if err != nil {
 		return nil, err
@@ -158,7 +159,10 @@ func (s *supervisor) outcomeOf(l *launched, state *os.ProcessState) outcome {
 	l.stream.mu.Lock()
 	o := outcome{end: l.stream.end, conversation: l.stream.conversation}
 	l.stream.mu.Unlock()
-	o.said = l.stream.last()
+	o.said = s.blank(l.stream.last())
+	if o.end != nil {
+		o.end.Reason = s.blank(o.end.Reason) // the model's API may have said what it was given
+	}
 	if state == nil {
 		return o
 	}

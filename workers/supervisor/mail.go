@@ -168,10 +168,10 @@ func Letters(mail []wire.Mail) string {
 		if one.FromName != "" {
 			from = one.FromName
 		}
-		switch {
-		case one.Kind == wire.MailAnswer:
+		switch one.Kind {
+		case wire.MailAnswer:
 			fmt.Fprintf(&text, "- Answer to your question %q: %s\n", one.Question, one.Text)
-		case one.Kind == wire.MailMessage:
+		case wire.MailMessage:
 			fmt.Fprintf(&text, "- Message from %s: %s\n", from, one.Text)
 		default:
 			fmt.Fprintf(&text, "- Task %s (%s) was %s by %s", one.About, one.AboutTitle, one.Kind, from)

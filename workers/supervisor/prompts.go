@@ -19,8 +19,8 @@ type stored struct{ id, text string }
 // Template implements prompt.Templates.
 func (t stored) Template(id string) (string, bool) { return t.text, id == t.id }
 
-// RenderPrompts renders the prompts of a session from its manifest (docs/spec/002-prompt-contract.md). c acts as the
-// session. workspace is the session's own directory, "" if it is not known.
+// RenderPrompts renders the prompts of a session from its manifest (docs/spec/002-prompt-contract.md, "Canonical System
+// Prompt Shape"). c acts as the session. workspace is the session's own directory, "" if it is not known.
 func RenderPrompts(
 	ctx context.Context, c *client.Client, m *manifest.Manifest, id, project, workspace string,
 ) (Prompts, error) {

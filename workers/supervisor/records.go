@@ -27,6 +27,8 @@ type records struct {
 	number  int
 	logger  *slog.Logger
 	came    chan struct{}
+	// blank removes secrets from a text: a record is kept for good.
+	blank func(text string) string
 
 	mu      sync.Mutex
 	waiting []record
@@ -36,12 +38,15 @@ type records struct {
 	idle    *sync.Cond
 }
 
-func newRecords(c *calls, session string, run int, logger *slog.Logger) *records {
+func newRecords(
+	c *calls, session string, run int, blank func(string) string, logger *slog.Logger,
+) *records {
 	r := &records{
 		calls:   c,
 		session: session,
 		number:  run,
 		logger:  logger,
+		blank:   blank,
 		came:    make(chan struct{}, 1),
 		used:    map[string]agent.Used{},
 	}
@@ -74,8 +79,8 @@ func (r *records) blocked(tool, command, reason string, killed bool) {
 		SessionID: r.session,
 		Run:       r.number,
 		Tool:      tool,
-		Command:   short(command),
-		Reason:    short(reason),
+		Command:   short(r.blank(command)),
+		Reason:    short(r.blank(reason)),
 		Killed:    killed,
 	})
 }
@@ -88,7 +93,7 @@ func (r *records) stuck(kind events.StuckKind, detail string, since time.Time) {
 		SessionID: r.session,
 		Run:       r.number,
 		Kind:      kind,
-		Detail:    short(detail),
+		Detail:    short(r.blank(detail)),
 		Since:     since.UnixMilli(),
 	})
 }

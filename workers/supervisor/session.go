@@ -45,8 +45,8 @@ func optionsOf(m *manifest.Manifest) (events.AgentOptions, string) {
 	}, m.Session.Model
 }
 
-// modelFor returns the model that an agent is given. Every manifest names one, and the short names are Claude's: another
-// agent then uses its own default.
+// modelFor returns the model that an agent is given. Every manifest names one, and the short names are Claude's:
+// another agent then uses its own default.
 func modelFor(name, model string) string {
 	if name == agent.Claude || !slices.Contains([]string{"sonnet", "opus", "haiku"}, model) {
 		return model
@@ -76,7 +76,8 @@ func (s *supervisor) usedBefore(x *wire.Session) {
 }
 
 // agentOf returns the name of the agent that runs a session: the default is Claude, and auto follows the roles of
-// document 001, by the kind that the metadata of the first task names.
+// docs/spec/001-agent-launch-and-sandbox.md, "Agent Launch Commands", by the kind that the metadata of the first task
+// names.
 func agentOf(x *wire.Session, m *manifest.Manifest) string {
 	name := m.Session.Agent
 	if name == "" {
@@ -200,6 +201,7 @@ func (s *supervisor) newJudge(user string) *judge {
 // ask asks the user and the session that spawned this one whether the agent may make a call. Without an answer in time,
 // it may not; asked again, the same question still waits.
 func (s *supervisor) ask(ctx context.Context, question string, patience time.Duration) (allowed bool, reason string) {
+	question = s.blank(question)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	s.mu.Lock()
@@ -222,8 +224,8 @@ func (s *supervisor) ask(ctx context.Context, question string, patience time.Dur
 		reason, err = s.answerTo(ctx, input)
 	}
 	if err != nil {
-		return false, "nobody has decided about it in time. Go on with something else, or repeat the call to wait for " +
-			"the decision."
+		return false, "nobody has decided about it in time. Go on with something else, or repeat the call to wait " +
+			"for the decision."
 	}
 	s.mu.Lock()
 	delete(s.asked, question)
@@ -281,7 +283,7 @@ func (s *supervisor) observed(o agent.Observation) {
 			return
 		}
 		if err := s.save(func(is *Saved) { is.Conversation = o.Conversation }); err != nil {
-			s.logger.Warn("the agent's conversation is not saved, so that nobody can resume it after a crash", "why", err)
+			s.logger.Warn("the agent's conversation is not saved: nobody can resume it after a crash", "why", err)
 		}
 	case agent.Said, agent.Ended:
 	}

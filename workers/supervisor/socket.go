@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
@@ -96,12 +95,14 @@ func (g *gate) onlyOwn(next http.Handler) http.Handler {
 	})
 }
 
-// secretPaths are the reads whose answers hold secrets, which an agent does not get.
-var secretPaths = regexp.MustCompile(`^/api/sessions/[^/]*/(runner-)?credential$`)
+// holdsSecret reports whether a read's answer has a secret, which an agent does not get.
+func holdsSecret(path string) bool {
+	return strings.HasPrefix(path, "/api/sessions/") && strings.HasSuffix(path, "credential")
+}
 
 // forward sends a request on to the server.
 func (g *gate) forward(w http.ResponseWriter, r *http.Request) {
-	if secretPaths.MatchString(r.URL.Path) {
+	if holdsSecret(r.URL.Path) {
 		refuse(w, http.StatusForbidden, wire.Problem{
 			Code:    "NOT_ALLOWED",
 			Message: "An agent gets no secret of a session",

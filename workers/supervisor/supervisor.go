@@ -17,6 +17,7 @@ import (
 	"maestro/events"
 	"maestro/internal/home"
 	"maestro/workers/agent"
+	"maestro/workers/blank"
 	"maestro/workers/confine"
 	"maestro/workers/outbox"
 	"maestro/workers/preflight"
@@ -54,6 +55,8 @@ type supervisor struct {
 	options events.AgentOptions
 	model   string
 	socket  string
+	// secrets are those of the run. No record and no stored output has them.
+	secrets atomic.Pointer[blank.Secrets]
 	// opened are the skills, which are closed at the end.
 	opened []io.Closer
 	// given are the variables that a user set for the session.
@@ -137,6 +140,7 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 		over:    make(chan struct{}),
 		asked:   map[string]string{},
 	}
+	s.secrets.Store(blank.Of(c.SessionToken, c.RunnerToken))
 	for _, layer := range c.Layers {
 		s.layers = append(s.layers, confine.Layer(layer))
 	}
@@ -179,8 +183,8 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 	}
 	s.keeper.arrived <- struct{}{} // an earlier run may have left something
 	s.mail = newMailbox(s.calls, c.SessionID, s.logger, s.look)
-	s.records = newRecords(s.calls, s.SessionID, s.Run, s.logger)
-	s.decisions = newDecisions(log, s.logger, s.stopUnguarded)
+	s.records = newRecords(s.calls, s.SessionID, s.Run, s.blank, s.logger)
+	s.decisions = newDecisions(log, s.blank, s.logger, s.stopUnguarded)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	s.attention = &attention{
@@ -216,6 +220,9 @@ func (s *supervisor) supervise(ctx context.Context, drivers func(name string) (a
 	}
 	return s.finish(ctx, exit)
 }
+
+// blank removes the run's secrets from a text.
+func (s *supervisor) blank(text string) string { return s.secrets.Load().Blank(text) }
 
 // reap removes ended descendants from the process table, until ctx ends.
 func (s *supervisor) reap(ctx context.Context) {
@@ -288,7 +295,7 @@ func (s *supervisor) stopUnguarded(tool, what string) {
 	s.mu.Lock()
 	running := s.running
 	first := s.unguarded == ""
-	s.unguarded = "a tool call ran without a decision: " + short(tool+" "+what)
+	s.unguarded = "a tool call ran without a decision: " + short(tool+" "+s.blank(what))
 	s.mu.Unlock()
 	if !first {
 		return

@@ -336,7 +336,9 @@ func (s *supervisor) policy(start *agent.Start) confine.Policy {
 		Temp:      filepath.Join(s.dirs.Workspace, ".tmp"),
 		Sockets:   []string{s.socket},
 	}
-	if s.options.PermissionMode != modeReadOnly {
+	if s.options.PermissionMode == modeReadOnly {
+		p.Exposed = append(p.Exposed, s.dirs.Target) // it may be below a directory that is hidden by default
+	} else {
 		p.ReadWrite = append(p.ReadWrite, s.dirs.Target)
 	}
 	return p

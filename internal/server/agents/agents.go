@@ -141,7 +141,8 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	server := client.New(s.Address, service.RunnerToken(s.Service.Keys.ServerKey, o.name, "", service.FirstGeneration), client.WithVersion(s.Version),
+	token := service.RunnerToken(s.Service.Keys.ServerKey, o.name, "", service.FirstGeneration)
+	server := client.New(s.Address, token, client.WithVersion(s.Version),
 		client.WithTimeout(time.Minute), client.WithIdentification(),
 		client.WithPinned(func(string) string {
 			if s.Certificates == nil {

@@ -10,18 +10,14 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/fstest"
 
-	"maestro/internal/testing/mockmodel"
 	"maestro/workers/agent"
 )
 
@@ -88,15 +84,11 @@ func hook(mode, log string) {
 // rig is what one agent needs to run against a scripted model.
 type rig struct {
 	*testing.T
+	*model
 	name   string
 	driver agent.Driver
 	launch agent.Launch
 	log    string // of the hook
-
-	mu       sync.Mutex
-	script   mockmodel.Script
-	requests []string
-	status   int // of the model's API, if it refuses
 }
 
 // everyAgent runs a test with each CLI.
@@ -108,48 +100,8 @@ func everyAgent(t *testing.T, test func(r *rig)) {
 
 func newRig(t *testing.T, name string) *rig {
 	dir := t.TempDir()
-	r := &rig{T: t, name: name, log: filepath.Join(dir, "judged")}
-	apis := map[string]func(mockmodel.Script) http.Handler{
-		agent.Claude: mockmodel.Anthropic,
-		agent.Codex:  mockmodel.OpenAI,
-		agent.Gemini: mockmodel.Gemini,
-	}
-	api := apis[name](func(tools []string, results []mockmodel.Result) mockmodel.Step {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.script(tools, results)
-	})
-	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		content, err := io.ReadAll(q.Body)
-		if err != nil {
-			return // an agent that was killed
-		}
-		r.mu.Lock()
-		r.requests = append(r.requests, string(content))
-		r.mu.Unlock()
-		if r.status != 0 {
-			http.Error(w, `{"error":{"type":"authentication_error","message":"refused","code":401}}`, r.status)
-			return
-		}
-		q.Body = io.NopCloser(bytes.NewReader(content))
-		api.ServeHTTP(w, q)
-	}))
-	t.Cleanup(model.Close)
-
-	settings := map[string]agent.Settings{
-		agent.Claude: {Env: map[string]string{
-			"ANTHROPIC_BASE_URL": model.URL, "ANTHROPIC_API_KEY": "mock-key", "CLAUDE_CODE_MAX_RETRIES": "1",
-		}},
-		agent.Codex: {
-			Env: map[string]string{"CODEX_API_KEY": "mock-key"},
-			Args: []string{
-				"-c", "model_provider=mock", "-c", `model_providers.mock={name="mock",base_url="` + model.URL +
-					`/v1",wire_api="responses",env_key="CODEX_API_KEY",stream_max_retries=1}`,
-			},
-		},
-		agent.Gemini: {Env: map[string]string{"GOOGLE_GEMINI_BASE_URL": model.URL, "GEMINI_API_KEY": "mock-key"}},
-	}[name]
-	settings.Path = filepath.Join(*clis, name)
+	r := &rig{T: t, model: newModel(t, name), name: name, log: filepath.Join(dir, "judged")}
+	settings := r.settings(name)
 	driver, err := agent.Config{Agents: map[string]agent.Settings{name: settings}}.Driver(name)
 	if err != nil {
 		t.Fatal(err)
@@ -202,30 +154,6 @@ func (r *rig) put(name, content string) {
 func (r *rig) has(name string) bool {
 	_, err := os.Stat(filepath.Join(r.launch.Target, name))
 	return err == nil
-}
-
-// steps sets the script: these steps in order, and then "Done.".
-func (r *rig) steps(steps ...mockmodel.Step) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.script = func(_ []string, results []mockmodel.Result) mockmodel.Step {
-		if len(results) < len(steps) {
-			return steps[len(results)]
-		}
-		return mockmodel.Step{Text: "Done."}
-	}
-}
-
-// asked reports whether the agent has sent its model a text.
-func (r *rig) asked(text string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, request := range r.requests {
-		if strings.Contains(request, text) {
-			return true
-		}
-	}
-	return false
 }
 
 // judged returns what the hook was asked.

@@ -10,6 +10,7 @@ import (
 // part is a part of a message of Gemini's API.
 type part struct {
 	Response *struct {
+		ID       string `json:"id"`
 		Response struct {
 			Output json.RawMessage `json:"output"`
 			Error  json.RawMessage `json:"error"`
@@ -78,11 +79,14 @@ func Gemini(script Script) http.Handler {
 	return mux
 }
 
+// geminiResults returns the results in a message. A conversation that Gemini continues has each of them twice.
 func geminiResults(parts []part) (results []Result) {
+	seen := map[string]bool{}
 	for _, p := range parts {
-		if p.Response == nil {
+		if p.Response == nil || seen[p.Response.ID] {
 			continue
 		}
+		seen[p.Response.ID] = p.Response.ID != ""
 		answer := p.Response.Response
 		if answer.Error != nil {
 			results = append(results, Result{Text: words(answer.Error), Failed: true})

@@ -29,6 +29,7 @@ var onePlace = []struct {
 			"internal/home/noted.go":          "moves a damaged file aside",
 			"internal/server/witness/head.go": "moves a damaged file aside",
 			"internal/backups/dir.go":         "a stream that is not held in memory",
+			"internal/home/skilladd.go":       "moves a directory to its place",
 			"internal/cli/files.go":           "a stream into a new file, where the file system has no links",
 			"workers/outbox/disk.go":          "the operation itself, on a disk that tests make fail",
 			"workers/outbox/outbox.go":        "a file whose name is not known before it is written",

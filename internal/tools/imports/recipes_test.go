@@ -204,6 +204,8 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 			"workers/manifest/manifest.go",
 			"workers/prompt/system.go",
 			"workers/prompt/task.go",
+			"workers/supervisor/session.go",
+			"workers/supervisor/work.go",
 		},
 		"thinkingMode": {
 			"commands/spawn.go",
@@ -211,6 +213,7 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 			"workers/agent/options.go",
 			"workers/manifest/manifest.go",
 			"workers/prompt/task.go",
+			"workers/supervisor/session.go",
 		},
 		"maxTurns": {
 			"events/session.go",
@@ -218,6 +221,7 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 			"workers/agent/options.go",
 			"workers/manifest/manifest.go",
 			"workers/prompt/task.go",
+			"workers/supervisor/session.go",
 		},
 	}
 	files := goFiles(t)

@@ -176,7 +176,7 @@ func TestSectionsAreHeadings(t *testing.T) {
 			}
 		}
 	}
-	if documents != 3 || sections < 20 {
+	if documents != 4 || sections < 20 {
 		t.Errorf("%d documents with %d sections", documents, sections)
 	}
 }
