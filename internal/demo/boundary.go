@@ -49,8 +49,8 @@ func (a *agent) becomeUser(ctx context.Context, item task) (attempts []Attempt, 
 	confined := holdsSignals(session.Run.Layers)
 	for _, w := range []way{
 		{"reads your token", true, a.readToken},
-		{"drops its variables and runs `maestro task complete`", true, a.asUser("task", "complete", item.ID)},
-		{"drops its variables and runs `maestro token create`", true, a.asUser("token", "create", "--name", "mine")},
+		{"drops its variables and runs `maestro task complete`", false, a.asUser("task", "complete", item.ID)},
+		{"drops its variables and runs `maestro token create`", false, a.asUser("token", "create", "--name", "mine")},
 		{"uses the socket of another worker", false, a.useSocket},
 		{"kills the process that supervises it", true, a.killSupervisor},
 	} {
