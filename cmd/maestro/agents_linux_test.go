@@ -53,7 +53,7 @@ func newAgents(t *testing.T, script string, options ...string) *agentsHome {
 		target:     filepath.Join(dir, "target"),
 		workspaces: filepath.Join(dir, "workspaces"),
 	}
-	h.options = append([]string{"--workspaces", h.workspaces, "--backup-every", "off"}, options...)
+	h.options = append([]string{"--runner", "local", "--workspaces", h.workspaces, "--backup-every", "off"}, options...)
 	agent := filepath.Join(dir, "agent.sh")
 	config, err := json.Marshal(map[string]any{"agents": map[string]any{
 		"scripted": map[string]any{"command": []string{agent}},

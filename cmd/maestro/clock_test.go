@@ -80,7 +80,7 @@ func (s *inside) start(args ...string) {
 	}
 	ctx, cancel := context.WithCancel(s.t.Context())
 	root := a.Root()
-	root.SetArgs(append([]string{"serve", "--listen", "127.0.0.1:0", "--lease", "1s"}, args...))
+	root.SetArgs(append([]string{"serve", "--no-runner", "--listen", "127.0.0.1:0", "--lease", "1s"}, args...))
 	done := make(chan error, 1)
 	go func() {
 		err := root.ExecuteContext(ctx)
@@ -290,7 +290,7 @@ func TestWallClockBeyondAllEvents(t *testing.T) {
 			Wall:    s.shows,
 		}
 		root := a.Root()
-		root.SetArgs([]string{"serve", "--listen", "127.0.0.1:0"})
+		root.SetArgs([]string{"serve", "--no-runner", "--listen", "127.0.0.1:0"})
 		err := root.ExecuteContext(ctx)
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the machine's clock shows %d-", year)) {

@@ -45,6 +45,7 @@ var meanings = map[string]string{
 	"quiet":         "print only what a script keeps",
 	"reason":        "the reason, for whom it concerns",
 	"role":          "the role",
+	"runner":        "the runner that launches agents",
 	"session":       "the session",
 	"signer":        "who signed the backup",
 	"type":          "the type, of those that its noun has",

@@ -134,7 +134,7 @@ func TestHomeOfANewerMaestro(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := picture(t, dir)
-		got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, "serve", "--listen", "127.0.0.1:0")
+		got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, "serve", "--no-runner", "--listen", "127.0.0.1:0")
 		if got.code != cli.ExitConflict {
 			t.Errorf("%s: %+v", what, got)
 		}
@@ -199,7 +199,7 @@ func TestLogOfANewerMaestro(t *testing.T) {
 		dir := used(t)
 		newerEvent(t, dir, change)
 		before := picture(t, dir, "store", "lock")
-		got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, "serve", "--listen", "127.0.0.1:0")
+		got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, "serve", "--no-runner", "--listen", "127.0.0.1:0")
 		if got.code != cli.ExitConflict || !strings.Contains(got.stderr, what) ||
 			!strings.Contains(got.stderr, "newer maestro") {
 			t.Errorf("%s: %+v", what, got)
@@ -239,7 +239,7 @@ func salvagesNewer(t *testing.T, dir, what, install string) {
 	if strings.HasPrefix(what, "maestro.") {
 		return // the new log ends before the first event that this version does not know
 	}
-	again := runHere(t, map[string]string{"MAESTRO_HOME": to}, "serve", "--listen", "127.0.0.1:0")
+	again := runHere(t, map[string]string{"MAESTRO_HOME": to}, "serve", "--no-runner", "--listen", "127.0.0.1:0")
 	if again.code != cli.ExitConflict || !strings.Contains(again.stderr, what) {
 		t.Errorf("%s: a server on the new home: %+v", what, again)
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -94,7 +95,11 @@ func (k *killed) start() {
 	if k.address != "" {
 		listen = strings.TrimPrefix(k.address, "http://")
 	}
-	k.process = exec.Command(binary, append([]string{"serve", "--listen", listen}, k.options...)...)
+	args := append([]string{"serve", "--listen", listen}, k.options...)
+	if !slices.Contains(args, "--runner") { // its sessions are played by the tests
+		args = append(args, "--no-runner")
+	}
+	k.process = exec.Command(binary, args...)
 	k.process.Env = append(os.Environ(), "MAESTRO_HOME="+k.home)
 	k.process.Stderr = &k.stderr
 	stdout, err := k.process.StdoutPipe()

@@ -24,7 +24,7 @@ func TestIrregularFilesInHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	serve := []string{"serve", "--listen", taken.Addr().String()}
+	serve := []string{"serve", "--no-runner", "--listen", taken.Addr().String()}
 	readOnly := append(slices.Clone(serve), "--read-only")
 	restore := []string{"restore", filepath.Join(t.TempDir(), "log.ndjson")}
 	if err := os.WriteFile(restore[1], []byte("{}\n"), 0o600); err != nil {

@@ -24,7 +24,7 @@ func (s *inside) process() *exec.Cmd {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	process := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--backup-every", "off")
+	process := exec.Command(binary, "serve", "--no-runner", "--listen", "127.0.0.1:0", "--backup-every", "off")
 	process.Env = append(os.Environ(), "MAESTRO_HOME="+s.home)
 	return process
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,7 +133,11 @@ func serverCmd(ts *testscript.TestScript, neg bool, args []string) {
 func (s *scriptServer) start(ts *testscript.TestScript, args []string) {
 	binary, err := s.binary(ts)
 	ts.Check(err)
-	s.process = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	args = append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
+	if !slices.Contains(args, "--runner") { // most scripts play the agents themselves
+		args = append(args, "--no-runner")
+	}
+	s.process = exec.Command(binary, args...)
 	for _, name := range []string{"PATH", "HOME", "MAESTRO_HOME"} {
 		s.process.Env = append(s.process.Env, name+"="+ts.Getenv(name))
 	}

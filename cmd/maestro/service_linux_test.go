@@ -34,7 +34,7 @@ func TestServeTellsTheServiceManager(t *testing.T) {
 	defer stop()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--log-level", "error"}, []string{
+		ended <- run(ctx, []string{"serve", "--no-runner", "--listen", "127.0.0.1:0", "--log-level", "error"}, []string{
 			"MAESTRO_HOME=" + filepath.Join(t.TempDir(), "home"), "NOTIFY_SOCKET=" + socket.Name,
 		}, strings.NewReader(""), io.Discard, io.Discard)
 	}()

@@ -19,7 +19,7 @@ func TestStopDuringStart(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		var stderr bytes.Buffer
-		args = append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
+		args = append([]string{"serve", "--no-runner", "--listen", "127.0.0.1:0"}, args...)
 		code := run(ctx, args, []string{"MAESTRO_HOME=" + home}, strings.NewReader(""), io.Discard, &stderr)
 		if said := stderr.String(); code != cli.ExitDone || strings.Contains(said, "--key") ||
 			!strings.Contains(said, "told to stop before it listened") {

@@ -29,6 +29,9 @@ maestro task list --ready
 maestro task complete task_7k1y4`,
 	"task report": `maestro task report progress task_7k1y4 "Wrote the tests"
 maestro task report complete task_7k1y4 "Sign-in works"`,
+	"runner": `maestro runner list`,
+	"skill": `maestro skill add ./reviewing
+maestro skill list`,
 	"template": `maestro template list
 maestro template get execute-simple
 maestro template create "Careful worker" worker.txt --role worker`,
@@ -150,6 +153,10 @@ maestro manifest migrate old.json --write`,
 	"template delete":         "maestro template delete tmpl_2b7",
 	"text get":                "maestro text get --event 42",
 	"template get":            "maestro template get tmpl_2b7",
+	"runner list":             "maestro runner list",
+	"session logs":            "maestro session logs sess_k3f9x2m7qa --follow",
+	"skill add":               "maestro skill add ./reviewing",
+	"skill list":              "maestro skill list",
 	"template list":           "maestro template list",
 	"template reset":          "maestro template reset tmpl_2b7",
 	"template update":         "maestro template update tmpl_2b7 --name Careful",

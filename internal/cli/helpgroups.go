@@ -9,7 +9,7 @@ var helpGroups = []struct {
 }{
 	{"people", "For people:", []string{
 		"inbox", "input", "project", "plan", "task", "queue", "session", "watch", "since", "why", "events", "text",
-		"status", "template", "token", "webhook",
+		"status", "template", "skill", "runner", "token", "webhook",
 	}},
 	{"agents", "For agents:", []string{
 		"whoami", "commands", "report", "track-file", "worker", "orchestrator", "manifest", "sandbox", "mcp",

@@ -18,8 +18,8 @@ const (
 // about the call, the answer a [HookAnswer].
 const HookPath = "/hook"
 
-// HeaderKeep asks a supervisor, if it is "true", to keep a command that the server cannot take now. The answer is then a
-// [Kept] with status 202.
+// HeaderKeep asks a supervisor, if it is "true", to keep a command that the server cannot take now. The answer is then
+// a [Kept] with status 202.
 const HeaderKeep = "Maestro-Keep"
 
 // CodeNoServer is the code of a supervisor's answer for a server that does not answer.

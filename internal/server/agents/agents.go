@@ -47,7 +47,7 @@ var Confine = []string{confineOn, confineRequired, confineOff}
 
 // Flags declares the flags.
 func (o *Options) Flags(f *pflag.FlagSet) {
-	f.BoolVar(&o.none, "no-runner", false, "launch no agents; others, such as `maestro session exec`, launch them")
+	f.BoolVar(&o.none, "no-runner", false, "launch no agents; others do, such as maestro session exec")
 	f.StringVar(&o.name, "runner", wire.LocalRunner, "the name of the runner, which sessions are spawned for")
 	f.IntVar(&o.agents, "agents", defaultAgents(), "how many agents run at once; others wait in line")
 	f.StringVar(&o.confine, "confine", confineOn,
@@ -125,9 +125,8 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 	}
 	workspaces := o.workspaces
 	if workspaces == "" {
-		if workspaces, err = supervisor.Workspaces(s.Getenv); err != nil {
-			return nil, failure.Usage("%s", err).
-				WithNext("name a directory with --workspaces, or use --no-runner")
+		if workspaces, err = supervisor.Workspaces(s.Getenv); err != nil { // the user has no home directory
+			workspaces = s.Home.Dir() + "-workspaces"
 		}
 	}
 	if workspaces, err = filepath.Abs(workspaces); err != nil {
