@@ -111,6 +111,8 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	f.IntVar(&o.backups.Keep, "backup-keep", 7, "how many automatic backups are kept")
 	o.outside(f)
 	o.agents.Flags(f)
+	cli.ValueName(cmd, "runner", "<name>")
+	cli.ValueName(cmd, "workspaces", "<dir>")
 	cli.Complete(cmd, "auth", "on", "off")
 	cli.Complete(cmd, "durability", "always", "interval")
 	cli.Complete(cmd, "confine", agents.Confine...)

@@ -109,7 +109,12 @@ func everyCLI(t *testing.T, test func(t *testing.T, name string)) {
 
 func newRig(t *testing.T, name string) *rig {
 	dir := t.TempDir()
-	r := &rig{T: t, model: newModel(t, name), name: name, log: filepath.Join(dir, "judged")}
+	r := &rig{
+		T:     t,
+		model: newModel(t, name),
+		name:  name,
+		log:   filepath.Join(dir, "judged"),
+	}
 	settings := r.settings(name)
 	driver, err := agent.Config{Agents: map[string]agent.Settings{name: settings}}.Driver(name)
 	if err != nil {
