@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"maestro/internal/testing/mockmodel"
 	"maestro/workers/agent"
@@ -68,20 +69,20 @@ func (s *served) withoutHook() {
 		return mockmodel.Step{Text: "Done."}
 	})
 	session := s.spawn(nil)
-	if text := <-denied; !strings.Contains(text, "formats") {
+	if text := s.next(denied); !strings.Contains(text, "formats") {
 		s.Errorf("of a forbidden call, the model read %q", text)
 	}
 	s.read(begun)
 	supervisor := s.supervisor(session)
 	s.signal(supervisor, syscall.SIGSTOP)
 	s.write(proceed)
-	<-denied // the call that waited
-	if text := <-denied; !strings.Contains(text, denials[0]) {
+	s.next(denied) // the call that waited
+	if text := s.next(denied); !strings.Contains(text, denials[0]) {
 		s.Errorf("of a slow hook, the model read %q", text)
 	}
 	s.until("the hook of the next call runs", func() bool { return s.hook(supervisor) != 0 })
 	s.signal(s.hook(supervisor), syscall.SIGKILL)
-	if text := <-denied; !strings.Contains(text, denials[1]) {
+	if text := s.next(denied); !strings.Contains(text, denials[1]) {
 		s.Errorf("of a crash of its hook, the model read %q", text)
 	}
 	s.until("the hook of the call after it runs", func() bool { return s.hook(supervisor) != 0 })
@@ -91,8 +92,8 @@ func (s *served) withoutHook() {
 		s.Fatal(err)
 	}
 	s.write(proceed)
-	<-denied
-	if text := <-denied; !strings.Contains(text, denials[1]) {
+	s.next(denied)
+	if text := s.next(denied); !strings.Contains(text, denials[1]) {
 		s.Errorf("without its hook, the model read %q", text)
 	}
 	if err := os.Chmod(s.program, 0o700); err != nil {
@@ -109,6 +110,18 @@ func (s *served) withoutHook() {
 		}
 	}
 	s.nothingLeft()
+}
+
+// next returns what the model reads next.
+func (s *served) next(read <-chan string) string {
+	s.Helper()
+	select {
+	case text := <-read:
+		return text
+	case <-time.After(patience):
+		s.Fatal("no call comes back")
+		return ""
+	}
 }
 
 // ownProgram gives the test a maestro of its own, which it may take away.
