@@ -291,6 +291,9 @@ func (r *Runner) recover(ctx context.Context, x wire.RunnerSession) {
 		Conversation: x.Conversation,
 	}
 	if saved, known := r.saved(x.ID); known && saved.Run == x.Run {
+		if saved.Reported {
+			return // the next answer of the server says so
+		}
 		r.clear(x.ID, saved.Socket)
 		if saved.Exit != nil {
 			exit = *saved.Exit

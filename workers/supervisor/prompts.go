@@ -70,7 +70,7 @@ func RenderPrompts(
 // continued is the prompt of an agent that goes on in its own conversation.
 func continued(mail string) string {
 	var text strings.Builder
-	text.WriteString("You were interrupted, and continue now. Your session and its tasks are the same. " +
+	text.WriteString("You continue where you stopped. Your session and its tasks are the same. " +
 		"Look at what is done already before you go on.\n")
 	if mail != "" {
 		text.WriteString("\n" + mail)

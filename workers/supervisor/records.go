@@ -12,6 +12,9 @@ import (
 	"maestro/workers/agent"
 )
 
+// usedEvery is how often what the agent used is recorded.
+const usedEvery = 10 * time.Second
+
 // record is a command that the supervisor sends as the session's runner.
 type record struct {
 	id   string
@@ -34,8 +37,12 @@ type records struct {
 	waiting []record
 	sent    int
 	used    map[string]agent.Used
-	sending bool
-	idle    *sync.Cond
+	// due says that what was used is to be sent now.
+	due bool
+	// counting says that something was used since the last record of it.
+	counting bool
+	sending  bool
+	idle     *sync.Cond
 }
 
 func newRecords(
@@ -110,15 +117,17 @@ func (r *records) use(u agent.Used) {
 	sum.Output += u.Output
 	sum.Reasoning += u.Reasoning
 	sum.CostMicros += u.CostMicros
-	r.used[u.Model] = sum
-	r.wake()
+	if r.used[u.Model] = sum; !r.counting {
+		r.counting = true
+		r.wake() // begins to wait for more
+	}
 }
 
 // next returns the record to send, nil if there is none.
 func (r *records) next() *record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.waiting) == 0 {
+	if len(r.waiting) == 0 && r.due {
 		for model, u := range r.used {
 			delete(r.used, model)
 			usage := usageOf(u)
@@ -130,6 +139,9 @@ func (r *records) next() *record {
 		}
 	}
 	if len(r.waiting) == 0 {
+		if r.due {
+			r.due, r.counting = false, false
+		}
 		r.sending = false
 		r.idle.Broadcast()
 		return nil
@@ -154,6 +166,7 @@ func usageOf(u agent.Used) events.Usage {
 
 // run sends records until ctx ends.
 func (r *records) run(ctx context.Context) {
+	var later <-chan time.Time
 	for {
 		for record := r.next(); record != nil; record = r.next() {
 			_, err := r.calls.do(ctx, r.calls.runner, record.id, record.body, record.key)
@@ -167,16 +180,38 @@ func (r *records) run(ctx context.Context) {
 			r.waiting = r.waiting[1:]
 			r.mu.Unlock()
 		}
+		if later == nil && r.counts() {
+			later = r.calls.after(usedEvery)
+		}
 		select {
 		case <-r.came:
+		case <-later:
+			later = nil
+			r.spend()
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
+// counts reports whether something was used that is not recorded yet.
+func (r *records) counts() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.counting
+}
+
+// spend lets what was used be recorded now.
+func (r *records) spend() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.due = true
+	r.wake()
+}
+
 // flush waits until all records are sent, or ctx ends.
 func (r *records) flush(ctx context.Context) {
+	r.spend()
 	defer context.AfterFunc(ctx, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
