@@ -93,6 +93,10 @@ func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
 		j.answer(w, call.Denied("Maestro cannot read this call, so it is denied: "+err.Error()))
 		return
 	}
+	if call.Tool == probeTool {
+		j.answer(w, call.Denied("this is a probe"))
+		return
+	}
 	if call.After {
 		j.delegates(call, -1)
 		j.allow(r.Context(), w, call)

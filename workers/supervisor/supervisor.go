@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -276,7 +277,7 @@ func (s *supervisor) openSocket(ctx context.Context, group *sync.WaitGroup) erro
 	g := &gate{
 		calls:  s.calls,
 		keeper: s.keeper,
-		hook:   s.judge.serve,
+		hook:   func(w http.ResponseWriter, r *http.Request) { s.judge.serve(w, r) },
 		heard:  s.attention.heardNow,
 		logger: s.logger,
 	}

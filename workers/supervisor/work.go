@@ -162,15 +162,18 @@ func (s *supervisor) prepare(
 ) (agent.Launch, *manifest.Manifest, error) {
 	for attempt := 1; ; attempt++ {
 		launch, m, err := s.check(ctx, drivers)
+		if err == nil && s.socket == "" {
+			err = s.openSocket(helpers, group)
+		}
 		if err == nil {
-			if err := s.openSocket(helpers, group); err != nil {
-				return launch, m, err
-			}
 			launch.Hook = []string{s.Program, wire.ProgramHook, "--socket", s.socket}
 			if s.options.PermissionMode == modeInteractive {
 				launch.HookSeconds = int((answersWithin + hookMargin).Seconds())
 				launch.Hook = append(launch.Hook, "--within", (answersWithin + hookMargin).String())
 			}
+			err = probeHook(ctx, launch.Hook)
+		}
+		if err == nil {
 			return launch, m, nil
 		}
 		var failed *preflight.Failure
