@@ -59,7 +59,6 @@ var meanings = map[string]string{
 	"tree":          "with the sessions below it",
 	"wait":          "wait for what the command is about",
 	"working-dir":   "the directory of the project's code",
-	"workspaces":    "the directory of the agents' workspaces",
 
 	"working-directory": "where the session works",
 }

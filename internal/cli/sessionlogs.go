@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,7 +85,7 @@ func (c *sessionLogs) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = h.Close() }()
-	saved, err := c.saved(ctx, h, args[0])
+	saved, err := c.launched(ctx, h, args[0])
 	if err != nil {
 		return err
 	}
@@ -117,6 +118,35 @@ func (c *sessionLogs) run(ctx context.Context, args []string) error {
 		show = func(line []byte) { c.tell(reader, line) }
 	}
 	return c.read(ctx, file, show, func() bool { return !h.Supervised(args[0]) })
+}
+
+// launched returns what the supervisor of a session saved on this machine. With --follow, it waits for the launch of an
+// agent, as long as the session has not ended.
+func (c *sessionLogs) launched(ctx context.Context, h *home.Home, session string) (supervisor.Saved, error) {
+	for {
+		saved, err := c.saved(ctx, h, session)
+		var missing *failure.Error
+		if err != nil && !errors.As(err, &missing) {
+			return saved, err
+		}
+		began := err == nil && (saved.Output != "" || saved.Exit != nil)
+		if began || !c.follow || c.of != logOutput {
+			return saved, err
+		}
+		server, failed := c.Connect(ctx)
+		if failed != nil {
+			return saved, cmp.Or(err, failed)
+		}
+		x, failed := server.Session(ctx, session)
+		if failed != nil || x.EndedAt != nil || x.Run != nil && x.Run.Host != hostname() {
+			return saved, err
+		}
+		select {
+		case <-time.After(logLookEvery):
+		case <-ctx.Done():
+			return saved, Interrupted()
+		}
+	}
 }
 
 // saved returns what the supervisor of a session saved on this machine.

@@ -76,11 +76,18 @@ type Runner struct {
 	started map[string]bool
 	changed chan struct{}
 	digest  string
+	// again ends the present question for work, because what the runner says about itself has changed.
+	again func()
 }
 
 // New returns a runner.
 func New(c Config) *Runner {
-	return &Runner{Config: c, started: map[string]bool{}, changed: make(chan struct{}, 1)}
+	return &Runner{
+		Config:  c,
+		started: map[string]bool{},
+		changed: make(chan struct{}, 1),
+		again:   func() {},
+	}
 }
 
 // Run works until ctx ends. The supervisors that it started go on.
@@ -107,8 +114,17 @@ func (r *Runner) ask(ctx context.Context, works chan<- wire.RunnerWork) {
 	wait := time.Duration(0) // the first answer says what is there
 	away := false
 	for ctx.Err() == nil {
-		work, err := r.Server.Work(ctx, r.said(), wait)
+		asking, cancel := context.WithCancel(ctx)
+		r.mu.Lock()
+		r.again = cancel
+		r.mu.Unlock()
+		work, err := r.Server.Work(asking, r.said(), wait)
+		changed := asking.Err() != nil
+		cancel()
 		if err != nil {
+			if changed && ctx.Err() == nil {
+				continue
+			}
 			if ctx.Err() == nil && !away {
 				r.Logger.Warn("the runner does not reach its server", "why", err)
 			}
@@ -259,6 +275,7 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 	c.SessionToken, c.RunnerToken, c.Layers = own.Token, speaks.Token, r.Layers
 	r.mu.Lock()
 	r.started[x.ID] = true
+	r.again()
 	r.mu.Unlock()
 	err = r.Start(c, func(err error) {
 		if err != nil {
@@ -277,6 +294,7 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 func (r *Runner) ended(session string) {
 	r.mu.Lock()
 	delete(r.started, session)
+	r.again()
 	r.mu.Unlock()
 	select {
 	case r.changed <- struct{}{}:

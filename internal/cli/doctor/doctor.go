@@ -109,6 +109,7 @@ or an auditor token sees everything; a session sees only the server.`,
 	cmd.Flags().StringVar(&c.backupDir, "backup-dir", "", "the directory of the automatic backups; else HOME-backups")
 	cmd.Flags().StringVar(&c.workspaces, "workspaces", "",
 		"the directory of the agents' workspaces; MAESTRO_WORKSPACE, else ~/orchestrator/workspace, if absent")
+	cli.ValueName(cmd, "workspaces", "<dir>")
 	return cmd
 }
 
