@@ -1,0 +1,248 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"maestro/api/client"
+	"maestro/internal/home"
+	"maestro/service/wire"
+	"maestro/workers/outbox"
+	"maestro/workers/socket"
+)
+
+// asAgent makes the test program a program of the agent: it sends the request that its arguments describe.
+const asAgent = "SUPERVISOR_TEST_AGENT"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(asAgent); path != "" {
+		os.Exit(sendAsAgent(path))
+	}
+	os.Exit(m.Run())
+}
+
+func sendAsAgent(path string) int {
+	c := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return socket.Dial(ctx, path) },
+	}}
+	req, err := http.NewRequest(os.Args[1], "http://supervisor"+os.Args[2], strings.NewReader(os.Args[3]))
+	if err != nil {
+		return 1
+	}
+	req.Header.Set("Authorization", "Bearer forged")
+	for _, header := range os.Args[4:] {
+		name, value, _ := strings.Cut(header, "=")
+		req.Header.Set(name, value)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return 1
+	}
+	_, _ = io.WriteString(os.Stdout, resp.Status[:3]+" ")
+	_, _ = io.Copy(os.Stdout, resp.Body)
+	return 0
+}
+
+const (
+	gateSession = "sess_gate"
+	gateToken   = wire.SessionTokenPrefix + gateSession + ".1.secret"
+)
+
+// gated is a gate before a server that can be away.
+type gated struct {
+	t    *testing.T
+	path string
+	box  *outbox.Outbox
+	keep *keeper
+
+	mu   sync.Mutex
+	away bool
+	seen []string
+}
+
+func newGated(t *testing.T) *gated {
+	t.Helper()
+	dir := t.TempDir()
+	g := &gated{t: t, path: filepath.Join(dir, "agent.sock")}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	h, err := home.Create(filepath.Join(dir, "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	if g.box, err = outbox.Open(h.Root(), gateSession, func() string { return gateToken }); err != nil {
+		t.Fatal(err)
+	}
+	logger := slog.New(slog.DiscardHandler)
+	c := &calls{
+		home:    h,
+		session: client.New(server.URL, gateToken),
+		after:   time.After,
+		logger:  logger,
+	}
+	t.Cleanup(c.session.Close)
+	g.keep = &keeper{
+		box:     g.box,
+		calls:   c,
+		now:     time.Now,
+		logger:  logger,
+		arrived: make(chan struct{}, 1),
+	}
+	listener, err := socket.Listen(t.Context(), g.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	serving := &gate{
+		calls:  c,
+		keeper: g.keep,
+		hook:   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "judged") },
+		heard:  func() {},
+		logger: logger,
+	}
+	go func() { ended <- serving.serve(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// ServeHTTP is the server.
+func (g *gated) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	g.mu.Lock()
+	away := g.away
+	if !away {
+		g.seen = append(g.seen, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization")+" "+string(body))
+	}
+	g.mu.Unlock()
+	if away {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = io.WriteString(w, `{"sequence":1,"event":null}`)
+}
+
+func (g *gated) isAway(away bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.away = away
+}
+
+// agent sends a request as a program of the agent, and returns the status with the body.
+func (g *gated) agent(method, path, body string, headers ...string) string {
+	g.t.Helper()
+	cmd := exec.CommandContext(g.t.Context(), os.Args[0], append([]string{method, path, body}, headers...)...)
+	cmd.Env = append(os.Environ(), asAgent+"="+g.path)
+	out, err := cmd.Output()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return string(out)
+}
+
+func (g *gated) saw() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.seen)
+}
+
+// A request goes on with the session's token, whatever the agent sent; a secret is not read through the socket.
+func TestGateForwards(t *testing.T) {
+	g := newGated(t)
+	if got := g.agent("GET", "/api/whoami", ""); !strings.HasPrefix(got, "200 ") {
+		t.Errorf("got %s", got)
+	}
+	if want := []string{"GET /api/whoami Bearer " + gateToken + " "}; !slices.Equal(g.saw(), want) {
+		t.Errorf("the server saw %q", g.saw())
+	}
+	for _, path := range []string{
+		"/api/sessions/" + gateSession + "/credential", "/api/sessions/other/credential",
+		"/api/sessions/" + gateSession + "/runner-credential",
+	} {
+		if got := g.agent("GET", path, ""); !strings.HasPrefix(got, "403 ") {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	if got := g.agent("GET", "/metrics", ""); !strings.HasPrefix(got, "404 ") {
+		t.Errorf("beside the API: %s", got)
+	}
+	if got := g.agent("POST", wire.HookPath, "{}"); got != "200 judged" {
+		t.Errorf("the hook: %s", got)
+	}
+	if n := len(g.saw()); n != 1 {
+		t.Errorf("the server saw %d requests", n)
+	}
+}
+
+// A process that is not below the supervisor is refused: this one is the supervisor itself.
+func TestGateServesOnlyItsOwn(t *testing.T) {
+	g := newGated(t)
+	c := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return socket.Dial(ctx, g.path) },
+	}}
+	defer c.CloseIdleConnections()
+	resp, err := c.Get("http://supervisor/api/whoami")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusForbidden || len(g.saw()) != 0 {
+		t.Errorf("answered %s, and the server saw %q", resp.Status, g.saw())
+	}
+}
+
+// While the server is away, what may wait is kept if that is asked for, and arrives in order, before anything else.
+func TestGateKeeps(t *testing.T) {
+	g := newGated(t)
+	g.isAway(true)
+	report := func(text string, headers ...string) string {
+		return g.agent("POST", "/api/commands/report:progress", `{"message":"`+text+`"}`, headers...)
+	}
+	for i, text := range []string{"first", "second"} {
+		got := report(text, wire.HeaderKeep+"=true", wire.HeaderKey+"="+text)
+		var kept wire.Kept
+		if !strings.HasPrefix(got, "202 ") || json.Unmarshal([]byte(got[4:]), &kept) != nil || !kept.Kept ||
+			kept.Waiting != i+1 || kept.Key != text {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	if got := report("not kept"); !strings.HasPrefix(got, "503 ") {
+		t.Errorf("without the wish to keep it: %s", got)
+	}
+	got := g.agent("POST", "/api/commands/task:create", `{"title":"T"}`, wire.HeaderKeep+"=true")
+	if !strings.HasPrefix(got, "500 ") || !strings.Contains(got, "NOT kept") {
+		t.Errorf("what may not wait: %s", got)
+	}
+	g.isAway(false)
+	if got := report("third", wire.HeaderKeep+"=true"); !strings.HasPrefix(got, "200 ") {
+		t.Errorf("once it is back: %s", got)
+	}
+	var order []string
+	for _, seen := range g.saw() {
+		_, body, _ := strings.Cut(seen, "secret ")
+		order = append(order, body)
+	}
+	want := []string{`{"message":"first"}`, `{"message":"second"}`, `{"message":"third"}`}
+	if !slices.Equal(order, want) {
+		t.Errorf("the server saw %q", g.saw())
+	}
+}
