@@ -18,7 +18,10 @@ const becomes = `#!/bin/bash
 cat >/dev/null
 cd "TARGET"
 try() { # name, command
-	if out=$(bash -c "$2" 2>&1); then out=${out//$'\n'/ }; echo "$1: WORKED: ${out:0:200}" >>tried; else echo "$1: refused" >>tried; fi
+	if out=$(bash -c "$2" 2>&1)
+	then out=${out//$'\n'/ }; echo "$1: WORKED: ${out:0:200}" >>tried
+	else echo "$1: refused" >>tried
+	fi
 }
 clean="env -i PATH=$PATH HOME=$HOME MAESTRO_HOME=HOME_OF_MAESTRO"
 try "read the token" "cat HOME_OF_MAESTRO/admin.token"

@@ -99,7 +99,8 @@ func TestFilesWithoutPermissionAtStart(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var stderr bytes.Buffer
-			process := exec.CommandContext(ctx, program, "serve", "--no-runner", "--listen", "127.0.0.1:0", "--backup-every", "off")
+			process := exec.CommandContext(ctx, program, "serve", "--no-runner", "--listen", "127.0.0.1:0",
+				"--backup-every", "off")
 			process.Env = append(os.Environ(), "MAESTRO_HOME="+home)
 			process.SysProcAttr, process.Stdout, process.Stderr = as, &ending{end: cancel}, &stderr
 			if err := process.Run(); err == nil || ctx.Err() != nil {

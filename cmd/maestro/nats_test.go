@@ -21,7 +21,8 @@ func TestNATSClientFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "home")
-	server := exec.Command(binary, "serve", "--no-runner", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0", "--json")
+	server := exec.Command(binary, "serve", "--no-runner", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0",
+		"--json")
 	server.Env = append(os.Environ(), "MAESTRO_HOME="+dir)
 	out, err := server.StdoutPipe()
 	if err != nil {

@@ -63,7 +63,8 @@ func TestServeStops(t *testing.T) {
 		out, in := io.Pipe()
 		ended := make(chan int, 1)
 		go func() {
-			ended <- run(ctx, []string{"serve", "--no-runner", "--listen", "127.0.0.1:0"}, []string{"MAESTRO_HOME=" + dir},
+			line := []string{"serve", "--no-runner", "--listen", "127.0.0.1:0"}
+			ended <- run(ctx, line, []string{"MAESTRO_HOME=" + dir},
 				strings.NewReader(""), in, io.Discard)
 		}()
 		line := make([]byte, 1024)

@@ -110,15 +110,20 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	)
 	f.IntVar(&o.backups.Keep, "backup-keep", 7, "how many automatic backups are kept")
 	o.outside(f)
-	o.agents.Flags(f)
-	cli.ValueName(cmd, "runner", "<name>")
-	cli.ValueName(cmd, "workspaces", "<dir>")
+	o.ofAgents(cmd)
 	cli.Complete(cmd, "auth", "on", "off")
 	cli.Complete(cmd, "durability", "always", "interval")
-	cli.Complete(cmd, "confine", agents.Confine...)
 	cli.Complete(cmd, "log-format", process.LogFormats...)
 	cli.Complete(cmd, "log-level", process.LogLevels...)
 	return cmd
+}
+
+// ofAgents declares the flags of the runner.
+func (o *serveOptions) ofAgents(cmd *cobra.Command) {
+	o.agents.Flags(cmd.Flags())
+	cli.ValueName(cmd, "runner", "<name>")
+	cli.ValueName(cmd, "workspaces", "<dir>")
+	cli.Complete(cmd, "confine", agents.Confine...)
 }
 
 // outside declares the flags of what leaves the server: events for NATS clients and webhooks.

@@ -80,7 +80,8 @@ func TestServeTLS(t *testing.T) {
 	out, ended := &told{listens: make(chan string, 1)}, make(chan int, 1)
 	go func() {
 		ended <- run(ctx, []string{
-			"serve", "--no-runner", "--listen", "127.0.0.1:0", "--backup-every", "off", "--tls-cert", filepath.Join(dir, "cert.pem"),
+			"serve", "--no-runner", "--listen", "127.0.0.1:0", "--backup-every", "off", "--tls-cert",
+			filepath.Join(dir, "cert.pem"),
 			"--tls-key", filepath.Join(dir, "key.pem"),
 		}, []string{"HOME=" + dir, "MAESTRO_HOME=" + home}, strings.NewReader(""), out, os.Stderr)
 	}()

@@ -35,8 +35,8 @@ func TestListsTakeWatch(t *testing.T) {
 	slices.Sort(lists)
 	want := []string{
 		"audit denials", "audit limits", "inbox", "input list", "login list", "project list", "queue list",
-		"queue status", "runner list", "session list", "skill list", "status", "task children", "task list", "task tree",
-		"template list", "token list", "webhook list",
+		"queue status", "runner list", "session list", "skill list", "status", "task children", "task list",
+		"task tree", "template list", "token list", "webhook list",
 	}
 	if !slices.Equal(lists, want) {
 		t.Errorf("these commands list:\n%q, want\n%q", lists, want)

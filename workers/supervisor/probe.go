@@ -23,8 +23,8 @@ const (
 const probePayload = `{"hook_event_name":"PreToolUse","tool_name":"` + probeTool +
 	`","tool_input":{},"tool_use_id":"probe","cwd":"/"}`
 
-// probeHook runs the hook as an agent's program would, and fails unless it denies a call: the programs let a call run if
-// their hook does not work.
+// probeHook runs the hook as an agent's program would, and fails unless it denies a call: the programs let a call run
+// if their hook does not work.
 func probeHook(ctx context.Context, line []string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()

@@ -33,8 +33,6 @@ var mayOpen = map[string]string{
 	"internal/demo/actor.go":               "files of its own server and agents",
 	"internal/demo/boundary.go":            "a file that it must not be able to read, and the kernel's about processes",
 	"internal/demo/story.go":               "a file that it has written",
-	"internal/demo/actor.go":               "files of its own server and agents",
-	"internal/demo/boundary.go":            "a file that it must not be able to read, and the kernel's about processes",
 	"internal/measure/benchmark/size.go":   "files of its own server",
 	"internal/tools/docgen/main.go":        "files of this module",
 	"bus/aside.go":                         "a file that the walk of a directory found to be regular",
