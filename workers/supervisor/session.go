@@ -145,6 +145,31 @@ func (s *supervisor) environment(m *manifest.Manifest) map[string]string {
 	return env
 }
 
+// cacheDir is where the tools of an agent keep what they download and build: they may not change the user's caches, which
+// the user's own tools trust.
+const cacheDir = ".cache"
+
+// caches returns the variables that lead tools to the agent's own caches. Go modules that the user has are read from
+// there.
+func (s *supervisor) caches(user string) map[string]string {
+	dir := filepath.Join(s.dirs.Workspace, cacheDir)
+	env := map[string]string{
+		"XDG_CACHE_HOME":   dir,
+		"npm_config_cache": filepath.Join(dir, "npm"),
+		"GOCACHE":          filepath.Join(dir, "go-build"),
+		"GOMODCACHE":       filepath.Join(dir, "go-mod"),
+	}
+	downloaded := filepath.Join(user, "go", "pkg", "mod", "cache", "download")
+	if info, err := os.Stat(downloaded); err == nil && info.IsDir() {
+		others := os.Getenv("GOPROXY")
+		if others == "" {
+			others = "https://proxy.golang.org,direct"
+		}
+		env["GOPROXY"] = "file://" + filepath.ToSlash(downloaded) + "," + others
+	}
+	return env
+}
+
 // addEnvironment adds variables to those of a launch, in place of any with the same name.
 func addEnvironment(env []string, more ...map[string]string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {

@@ -64,6 +64,8 @@ func (s *supervisor) work(
 			return s.unprepared(ctx, err)
 		}
 		s.judge.starts(start)
+		// Of two variables with the same name, the last one counts: a configuration may name other caches.
+		start.Env = append(addEnvironment(nil, s.caches(s.judge.dirs.Home)), start.Env...)
 		start.Env = addEnvironment(start.Env, s.given, s.environment(m))
 		s.mu.Lock()
 		s.countTurns = start.CountTurns
@@ -298,7 +300,7 @@ func (s *supervisor) checkAgent(ctx context.Context) error {
 // describe returns what is known about the launch, and puts the agent's copy of its manifest into the workspace.
 func (s *supervisor) describe(content []byte) (launch agent.Launch, err error) {
 	state, temp := filepath.Join(s.dirs.Workspace, ".state"), filepath.Join(s.dirs.Workspace, ".tmp")
-	for _, dir := range []string{state, temp} {
+	for _, dir := range []string{state, temp, filepath.Join(s.dirs.Workspace, cacheDir)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return launch, fmt.Errorf("make the agent's directories: %w", err)
 		}
