@@ -1,0 +1,196 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/internal/home"
+	"maestro/service/wire"
+	"maestro/workers/supervisor"
+)
+
+// machine is a runner on a machine of its own, and the server that it asks.
+type machine struct {
+	t      *testing.T
+	runner *Runner
+	home   *home.Home
+	// did lists what the runner did, in order. taken are the sessions that another runner has.
+	did   []string
+	taken []string
+	// ends has the functions that say that a started supervisor ended, by session.
+	ends map[string]func(error)
+	fail error
+}
+
+func newMachine(t *testing.T, limit int) *machine {
+	t.Helper()
+	h, err := home.Create(filepath.Join(t.TempDir(), "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	m := &machine{t: t, home: h, ends: map[string]func(error){}}
+	m.runner = New(Config{
+		Name:   "local",
+		Host:   "here",
+		Limit:  limit,
+		Server: m,
+		Home:   h,
+		Start: func(c supervisor.Config, ended func(error)) error {
+			if m.fail != nil {
+				return m.fail
+			}
+			m.did = append(m.did,
+				fmt.Sprintf("start %s run %d %s %s", c.SessionID, c.Run, c.SessionToken, c.RunnerToken))
+			m.ends[c.SessionID] = ended
+			return nil
+		},
+		Logger: slog.New(slog.DiscardHandler),
+		After:  time.After,
+	})
+	return m
+}
+
+// Work implements Server.
+func (m *machine) Work(context.Context, wire.RunnerWorkOf, time.Duration) (wire.RunnerWork, error) {
+	return wire.RunnerWork{}, errors.New("not asked here")
+}
+
+// Do implements Server.
+func (m *machine) Do(_ context.Context, _ string, body any, o client.Options) (client.Answer, error) {
+	answer := client.Answer{}
+	answer.Event = json.RawMessage(`{}`)
+	switch x := body.(type) {
+	case *commands.ClaimSession:
+		if slices.Contains(m.taken, x.SessionID) {
+			return client.Answer{}, &client.Error{Status: http.StatusConflict, Problem: wire.Problem{Message: "taken"}}
+		}
+		m.did = append(m.did, "claim "+o.Key)
+	case *commands.ExitSession:
+		m.did = append(m.did, "exited "+o.Key+": "+x.Reason)
+	}
+	return answer, nil
+}
+
+// Credential implements Server.
+func (m *machine) Credential(_ context.Context, session string) (wire.Credential, error) {
+	return wire.Credential{Token: "secret-of-" + session}, nil
+}
+
+// RunnerCredential implements Server.
+func (m *machine) RunnerCredential(_ context.Context, session string) (wire.RunnerCredential, error) {
+	return wire.RunnerCredential{Token: "speaks-for-" + session}, nil
+}
+
+// Base implements Server.
+func (m *machine) Base() string { return "http://127.0.0.1:1" }
+
+// sees compares the machine with what the server says, and expects what the runner does.
+func (m *machine) sees(sessions []wire.RunnerSession, want ...string) {
+	m.t.Helper()
+	m.did = nil
+	m.runner.compare(m.t.Context(), wire.RunnerWork{Sessions: sessions})
+	if !slices.Equal(m.did, want) {
+		m.t.Errorf("it did %q, want %q", m.did, want)
+	}
+}
+
+// supervised makes the supervisor of a session save something, and leave.
+func (m *machine) supervised(session string, saved supervisor.Saved) {
+	m.t.Helper()
+	files, err := m.home.TakeRun(session)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	content, err := json.Marshal(saved)
+	if err == nil {
+		err = files.Save(content)
+	}
+	if err := errors.Join(err, files.Close()); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func session(id string, state wire.RunnerState, run int) wire.RunnerSession {
+	return wire.RunnerSession{ID: id, ProjectID: "p", State: state, Run: run}
+}
+
+// Sessions are begun in their order, up to the limit; the others wait in line until an agent ends.
+func TestWaitingLine(t *testing.T) {
+	m := newMachine(t, 2)
+	claim := []wire.RunnerSession{
+		session("a", wire.WorkClaim, 1), session("b", wire.WorkClaim, 1), session("c", wire.WorkClaim, 1),
+	}
+	m.sees(claim, "claim a/1/claim", "start a run 1 secret-of-a speaks-for-a",
+		"claim b/1/claim", "start b run 1 secret-of-b speaks-for-b")
+	line := []wire.RunnerSession{
+		session("a", wire.WorkRunning, 1), session("b", wire.WorkRunning, 1), session("c", wire.WorkClaim, 1),
+	}
+	m.sees(line)
+	m.ends["a"](nil)
+	m.supervised("a", supervisor.Saved{Run: 1, Reported: true})
+	m.sees(line, "claim c/1/claim", "start c run 1 secret-of-c speaks-for-c")
+}
+
+// A session that another runner was faster to claim is left to it, and takes no place.
+func TestTakenSession(t *testing.T) {
+	m := newMachine(t, 1)
+	m.taken = []string{"a"}
+	m.sees([]wire.RunnerSession{session("a", wire.WorkClaim, 1), session("b", wire.WorkClaim, 1)},
+		"claim b/1/claim", "start b run 1 secret-of-b speaks-for-b")
+}
+
+// After a restart, the runner starts what was claimed and never began, and records the exit of what died.
+func TestRestart(t *testing.T) {
+	m := newMachine(t, 4)
+	m.supervised("died", supervisor.Saved{Run: 1})
+	m.supervised("exited", supervisor.Saved{Run: 2, Exit: &supervisor.Exit{Reason: "it crashed"}})
+	m.supervised("told", supervisor.Saved{Run: 1, Exit: &supervisor.Exit{}, Reported: true})
+	m.supervised("earlier", supervisor.Saved{Run: 1, Reported: true})
+	killed := "its supervisor ended without a record: it was killed, or the machine was restarted"
+	m.sees([]wire.RunnerSession{
+		session("never", wire.WorkRunning, 1), session("died", wire.WorkRunning, 1),
+		session("exited", wire.WorkRunning, 2), session("told", wire.WorkRunning, 1),
+		session("earlier", wire.WorkRunning, 2), session("ended", wire.WorkEnded, 1),
+	},
+		"start never run 1 secret-of-never speaks-for-never",
+		"exited died/1/exited: "+killed,
+		"exited exited/2/exited: it crashed",
+		"start earlier run 2 secret-of-earlier speaks-for-earlier",
+		"exited ended/1/exited: "+killed,
+	)
+}
+
+// A supervisor that runs already is attached: nothing is started.
+func TestAttached(t *testing.T) {
+	m := newMachine(t, 1)
+	files, err := m.home.TakeRun("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := []wire.RunnerSession{session("a", wire.WorkRunning, 1), session("b", wire.WorkClaim, 1)}
+	m.sees(both)
+	if err := files.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m.supervised("a", supervisor.Saved{Run: 1, Exit: &supervisor.Exit{Reason: "done"}})
+	m.sees(both, "exited a/1/exited: done", "claim b/1/claim", "start b run 1 secret-of-b speaks-for-b")
+}
+
+// A supervisor that cannot be started is an exit that says so.
+func TestSupervisorThatCannotBeStarted(t *testing.T) {
+	m := newMachine(t, 1)
+	m.fail = errors.New("no such program")
+	m.sees([]wire.RunnerSession{session("a", wire.WorkClaim, 1)},
+		"claim a/1/claim", "exited a/1/exited: its supervisor could not be started: no such program")
+}
