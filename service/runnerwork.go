@@ -112,6 +112,7 @@ func workFor(state *projections.State, x *projections.Session, runner string) (o
 		ProjectID: x.ProjectID,
 		Run:       x.NextRun(),
 		Agent:     x.Agent,
+		Role:      x.Role,
 	}
 	if p := state.Project(x.ProjectID); p != nil {
 		one.Directory = p.WorkingDir

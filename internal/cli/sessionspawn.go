@@ -166,7 +166,9 @@ func (a *Run) showLaunched(session sessionMade, about, runner string) {
 	delete(session.Env, wire.EnvToken)
 	a.Result(session, func() {
 		a.Print("Spawned %s: %s; runner %s launches its agent\n", session.SessionID, about, runner)
-		a.Print("follow it with `maestro session logs %s --follow`\n", session.SessionID)
+		if !a.isSession() {
+			a.Print("follow it with `maestro session logs %s --follow`\n", session.SessionID)
+		}
 	})
 }
 

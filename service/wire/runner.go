@@ -45,9 +45,11 @@ const (
 
 // RunnerSession is a session of a runner.
 type RunnerSession struct {
-	ID        string      `json:"id"`
-	ProjectID string      `json:"projectId"`
-	State     RunnerState `json:"state"`
+	ID        string `json:"id"`
+	ProjectID string `json:"projectId"`
+	// Role is worker or orchestrator: an orchestrator waits for the sessions that it spawns, so it takes no place of one.
+	Role  events.Role `json:"role"`
+	State RunnerState `json:"state"`
 	// Run is the number of the run that may begin, or that this runner has begun.
 	Run int `json:"run"`
 	// Conversation is the agent's own, of an earlier run.

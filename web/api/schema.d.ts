@@ -5455,6 +5455,11 @@ export interface components {
             /** @description Says that there was an earlier run. */
             resumes?: boolean;
             /**
+             * @description Worker or orchestrator: an orchestrator waits for the sessions that it spawns, so it takes no place of one.
+             * @enum {string}
+             */
+            role: "worker" | "orchestrator";
+            /**
              * Format: int64
              * @description The number of the run that may begin, or that this runner has begun.
              */

@@ -18,6 +18,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/events"
 	"maestro/internal/home"
 	"maestro/service/wire"
 	"maestro/workers/agent"
@@ -53,7 +54,7 @@ type Server interface {
 type Config struct {
 	// Name is the runner's, Host that of its machine.
 	Name, Host string
-	// Limit is how many agents run at once.
+	// Limit is how many workers run at once, and how many orchestrators beside them.
 	Limit  int
 	Server Server
 	Home   *home.Home
@@ -164,30 +165,30 @@ func (r *Runner) said() wire.RunnerWorkOf {
 
 // compare does what follows from the difference between what is to run and what runs.
 func (r *Runner) compare(ctx context.Context, work wire.RunnerWork) {
-	running := 0
+	running := map[events.Role]int{} // orchestrators wait for workers, so each kind has places of its own
 	var claims []wire.RunnerSession
 	for _, x := range work.Sessions {
 		switch {
 		case x.State == wire.WorkClaim:
 			claims = append(claims, x)
 		case r.runs(x.ID):
-			running++
+			running[x.Role]++
 		case x.State == wire.WorkRunning && !r.began(x):
-			running++
+			running[x.Role]++
 			r.start(ctx, x)
 		default:
 			r.recover(ctx, x)
 		}
 	}
 	for _, x := range claims {
-		if ctx.Err() != nil || running >= r.Limit {
+		if ctx.Err() != nil {
 			return
 		}
-		if r.runs(x.ID) { // the supervisor of the run before is about to end
+		if running[x.Role] >= r.Limit || r.runs(x.ID) { // the supervisor of the run before is about to end
 			continue
 		}
 		if r.claim(ctx, x) {
-			running++
+			running[x.Role]++
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/events"
 	"maestro/internal/home"
 	"maestro/service/wire"
 	"maestro/workers/supervisor"
@@ -140,6 +141,16 @@ func TestWaitingLine(t *testing.T) {
 	m.ends["a"](nil)
 	m.supervised("a", supervisor.Saved{Run: 1, Reported: true})
 	m.sees(line, "claim c/1/claim", "start c run 1 secret-of-c speaks-for-c")
+}
+
+// An orchestrator waits for the workers that it spawns, so it does not take their places.
+func TestOrchestratorsTakeNoPlaceOfWorkers(t *testing.T) {
+	m := newMachine(t, 1)
+	lead := session("lead", wire.WorkClaim, 1)
+	lead.Role = events.RoleOrchestrator
+	m.sees([]wire.RunnerSession{lead, session("a", wire.WorkClaim, 1), session("b", wire.WorkClaim, 1)},
+		"claim lead/1/claim", "start lead run 1 secret-of-lead speaks-for-lead",
+		"claim a/1/claim", "start a run 1 secret-of-a speaks-for-a")
 }
 
 // A session that another runner was faster to claim is left to it, and takes no place.
