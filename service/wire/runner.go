@@ -47,7 +47,8 @@ const (
 type RunnerSession struct {
 	ID        string `json:"id"`
 	ProjectID string `json:"projectId"`
-	// Role is worker or orchestrator: an orchestrator waits for the sessions that it spawns, so it takes no place of one.
+	// Role is worker or orchestrator: an orchestrator waits for the sessions that it spawns, so it takes no place of
+	// theirs.
 	Role  events.Role `json:"role"`
 	State RunnerState `json:"state"`
 	// Run is the number of the run that may begin, or that this runner has begun.

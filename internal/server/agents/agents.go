@@ -49,7 +49,8 @@ var Confine = []string{confineOn, confineRequired, confineOff}
 func (o *Options) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.none, "no-runner", false, "launch no agents; others do, such as maestro session exec")
 	f.StringVar(&o.name, "runner", wire.LocalRunner, "the name of the runner, which sessions are spawned for")
-	f.IntVar(&o.agents, "agents", defaultAgents(), "how many workers run at once, and how many orchestrators beside them; others wait in line")
+	f.IntVar(&o.agents, "agents", defaultAgents(),
+		"how many workers run at once, and how many orchestrators beside them; others wait in line")
 	f.StringVar(&o.confine, "confine", confineOn,
 		"on: confine agents with what the kernel offers; required: do not start if it offers nothing; off")
 	f.StringVar(&o.workspaces, "workspaces", "",
