@@ -38,10 +38,14 @@ demo: build ## show the main job in a temporary home: a fleet of twelve workers,
 UNRACED      := events commands internal/oracle internal/plan internal/salvage internal/testing/moments \
 	internal/tools/docgen internal/tools/imports internal/tools/speccoverage workers/manifest workers/prompt
 
+# ON_DISK are the packages whose agents are confined: they get a /dev/shm of their own, which hides files in memory.
+ON_DISK      := cmd/maestro workers/confine
+
 .PHONY: test
 test: ## run all tests, under the race detector where goroutines share something
 	.ci/in-memory $(GO) test -race -p 3 -timeout $(TEST_TIMEOUT) \
-		$(filter-out $(UNRACED:%=maestro/%),$(shell $(GO) list ./...))
+		$(filter-out $(UNRACED:%=maestro/%) $(ON_DISK:%=maestro/%),$(shell $(GO) list ./...))
+	$(GO) test -race -p 1 -timeout $(TEST_TIMEOUT) $(ON_DISK:%=./%)
 	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) ./api ./bus ./engine $(UNRACED:%=./%)
 
 .PHONY: test-agents
