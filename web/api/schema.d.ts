@@ -5455,7 +5455,7 @@ export interface components {
             /** @description Says that there was an earlier run. */
             resumes?: boolean;
             /**
-             * @description Worker or orchestrator: an orchestrator waits for the sessions that it spawns, so it takes no place of one.
+             * @description Worker or orchestrator: an orchestrator waits for the sessions that it spawns, so it takes no place of theirs.
              * @enum {string}
              */
             role: "worker" | "orchestrator";
