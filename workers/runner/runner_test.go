@@ -123,7 +123,12 @@ func (m *machine) supervised(session string, saved supervisor.Saved) {
 }
 
 func session(id string, state wire.RunnerState, run int) wire.RunnerSession {
-	return wire.RunnerSession{ID: id, ProjectID: "p", State: state, Run: run}
+	return wire.RunnerSession{
+		ID:        id,
+		ProjectID: "p",
+		State:     state,
+		Run:       run,
+	}
 }
 
 // Sessions are begun in their order, up to the limit; the others wait in line until an agent ends.

@@ -145,8 +145,8 @@ func (s *supervisor) environment(m *manifest.Manifest) map[string]string {
 	return env
 }
 
-// cacheDir is where the tools of an agent keep what they download and build: they may not change the user's caches, which
-// the user's own tools trust.
+// cacheDir is where the tools of an agent keep what they download and build: they may not change the user's caches,
+// which the user's own tools trust.
 const cacheDir = ".cache"
 
 // caches returns the variables that lead tools to the agent's own caches. Go modules that the user has are read from
