@@ -30,7 +30,10 @@ func newFleet(t *testing.T) *fleet {
 	}
 	token, _ := spawn(f.admin(), `,"role":"orchestrator"`)
 	f.lead = f.caller(token)
-	f.secret, f.session = spawn(f.lead, `,"runner":"local"`)
+	if f.secret, f.session = spawn(f.lead, `,"runner":"local"`); f.secret != "" {
+		t.Error("a session gets the secret of another one that a runner launches")
+	}
+	f.secret = SessionToken(f.Keys.ServerKey, f.session, FirstGeneration)
 	_, f.other = spawn(f.admin(), "")
 	return f
 }

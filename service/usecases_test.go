@@ -21,6 +21,9 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 	"AwaitAnswer": func(ctx context.Context, s *stage, c *Caller) error {
 		return s.AwaitAnswer(ctx, c, &wire.InputID{ID: "input_none", Wait: "1s"})
 	},
+	"AwaitWork": func(ctx context.Context, s *stage, c *Caller) error {
+		return s.AwaitWork(ctx, c, &wire.RunnerWorkOf{Name: c.By.Name, Protocol: "1", Wait: "1s"})
+	},
 	"AwaitMail": func(ctx context.Context, s *stage, c *Caller) error {
 		return s.AwaitMail(ctx, c, &wire.MailOf{ID: c.By.Name, Wait: "1s"})
 	},
@@ -206,6 +209,7 @@ var noUses = map[string]string{
 var unpermitted = map[string]string{
 	"AwaitAnswer":   "waits for what GetInput then refuses to show",
 	"AwaitMail":     "waits for the caller's own mail",
+	"AwaitWork":     "waits for what GetWork then refuses to show",
 	"AwaitSequence": "shows nothing",
 	"GetBlob":       "a digest that the caller may not read is not found",
 	"ShowTask":      "shows what the caller's command changed",
