@@ -16,7 +16,6 @@ import (
 	"maestro/examples"
 	"maestro/internal/cli"
 	"maestro/internal/demo"
-	"maestro/internal/testing/race"
 	"maestro/service/wire"
 	"maestro/workers/processes"
 )
@@ -28,7 +27,6 @@ const demoLease = 10 * time.Second
 // TestFleetByScript runs the fleet of `maestro demo` with the real binary. The judge must find every promised fact in
 // the log, and must notice each one that is removed from the log.
 func TestFleetByScript(t *testing.T) {
-	needsPlainBinary(t)
 	binary, err := exec.LookPath("maestro")
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +75,6 @@ func TestFleetByScript(t *testing.T) {
 
 // TestFleetWithoutConfinement: where nothing confines agents, the demonstration says so, and all else still holds.
 func TestFleetWithoutConfinement(t *testing.T) {
-	needsPlainBinary(t)
 	binary, err := exec.LookPath("maestro")
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +115,6 @@ func (u *unread) Write(p []byte) (int, error) {
 // TestDemoLeavesNothingRunning: when the reader of a demonstration's output leaves, the demonstration and its server
 // end.
 func TestDemoLeavesNothingRunning(t *testing.T) {
-	needsPlainBinary(t)
 	binary, err := exec.LookPath("maestro")
 	if err != nil {
 		t.Fatal(err)
@@ -302,13 +298,4 @@ func changed(t *testing.T, log []byte, plant func(*entry, int) bool) []byte {
 		out.Write(append(text, '\n'))
 	}
 	return out.Bytes()
-}
-
-// needsPlainBinary skips a test of the demonstration in a program with the race detector, whose agents hang behind the
-// boundary of the kernel. `make demo`, which CI runs, is the same without it.
-func needsPlainBinary(t *testing.T) {
-	t.Helper()
-	if race.Enabled {
-		t.Skip("confined agents with the race detector hang; run `make demo`, or the test without -race")
-	}
 }
