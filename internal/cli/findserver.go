@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"strings"
 	"time"
 
 	"maestro/api/client"
@@ -70,11 +69,7 @@ func (a *Run) homeServer() string {
 		return ""
 	}
 	defer func() { _ = h.Close() }()
-	server, running, err := h.Listening()
-	if err != nil || !running {
-		return ""
-	}
-	return strings.TrimRight(server.Address, "/")
+	return h.Address()
 }
 
 // reach moves a session's client to the home's server if MAESTRO_API_URL leads to no server that knows the session. If

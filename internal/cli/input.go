@@ -12,6 +12,7 @@ import (
 	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/service/wire"
+	"maestro/workers/mail"
 )
 
 func newInput(a *Run) *cobra.Command {
@@ -225,7 +226,7 @@ func awaitAnswer(
 // showReceived prints an answer to the session that asked, and acknowledges it to the server.
 func showReceived(ctx context.Context, a *Run, c *client.Client, question wire.Input) error {
 	defer a.forget(question.ID)
-	a.Result(question, func() { a.Print("%s\n", quoted(question.Answer)) })
+	a.Result(question, func() { a.Print("%s\n", mail.Quoted(question.Answer)) })
 	if a.broken != nil || question.Status != wire.InputAnswered || question.SessionID != a.sessionID() {
 		return nil
 	}

@@ -2,15 +2,13 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/internal/failure"
-	"maestro/internal/safetext"
 	"maestro/service/wire"
+	"maestro/workers/mail"
 )
 
 // awaitMail waits until there is mail for the session, prints it, and acknowledges it to the server.
@@ -49,19 +47,19 @@ func awaitMail(ctx context.Context, a *Run, timeout time.Duration) error {
 		}
 	}
 	a.Result(box, func() {
-		for _, mail := range box.Mail {
-			a.Print("%s\n", wordsOf(mail))
+		for _, one := range box.Mail {
+			a.Print("%s\n", mail.Words(one))
 		}
 		if box.More > 0 {
 			a.Print("%d more are waiting: run the command again\n", box.More)
 		}
 	})
-	for _, mail := range box.Mail {
+	for _, one := range box.Mail {
 		if a.broken != nil {
 			return nil
 		}
-		a.forget(mail.ID)
-		if err := shown(ctx, c, mail.ID); err != nil {
+		a.forget(one.ID)
+		if err := shown(ctx, c, one.ID); err != nil {
 			return err
 		}
 	}
@@ -85,56 +83,14 @@ func (a *Run) showMail(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	for _, mail := range box.Mail {
-		a.Say("maestro: %s\n", wordsOf(mail))
+	for _, one := range box.Mail {
+		a.Say("maestro: %s\n", mail.Words(one))
 		// If this does not arrive, the mail is shown again: better twice than never.
-		_ = shown(ctx, c, mail.ID)
+		_ = shown(ctx, c, one.ID)
 	}
 	if box.More > 0 {
 		a.Say("maestro: %d more are waiting; your next command shows them\n", box.More)
 	}
-}
-
-// wordsOf describes a piece of mail and its sender.
-func wordsOf(mail wire.Mail) string {
-	from, text := writerOf(mail.From, mail.FromName), quoted(mail.Text)
-	about := withName(mail.About, mail.AboutTitle)
-	switch {
-	case mail.Cut && mail.Kind == wire.MailAnswer:
-		text += " (cut: `maestro input wait " + mail.ID + "` shows all of it)"
-	case mail.Cut:
-		text += " (cut: `maestro task get " + mail.About + "` shows all of it)"
-	}
-	switch mail.Kind {
-	case wire.MailAnswer:
-		return fmt.Sprintf("your question %s “%s” is answered: %s", mail.ID, safetext.Clip(mail.Question, 100), text)
-	case wire.MailReopened:
-		return fmt.Sprintf("task %s was reopened by %s%s", about, from, Prefixed(": ", text))
-	case wire.MailUnblocked:
-		return fmt.Sprintf("task %s is no longer blocked, says %s%s", about, from, Prefixed(": ", text))
-	case wire.MailBlocked:
-		return fmt.Sprintf("task %s was blocked by %s%s", about, from, Prefixed(": ", text))
-	case wire.MailCancelled:
-		return fmt.Sprintf("task %s was cancelled by %s%s", about, from, Prefixed(": ", text))
-	case wire.MailCompleted:
-		return fmt.Sprintf("task %s was completed by %s: no more work on it is needed", about, from)
-	case wire.MailDeleted:
-		return fmt.Sprintf("task %s was deleted by %s: no more work on it is needed", about, from)
-	case wire.MailMessage:
-	}
-	return fmt.Sprintf("message from %s%s: %s", from, Prefixed(" about ", about), text)
-}
-
-// quoted marks continuation lines of foreign text, so that none looks like a line of Maestro's own.
-func quoted(text string) string { return strings.ReplaceAll(text, "\n", "\n  | ") }
-
-// writerOf names the writer of a message.
-func writerOf(source, name string) string {
-	if _, session, ok := wire.SessionOfSource(source); ok {
-		return "session " + withName(session, name)
-	}
-	user, _ := wire.UserOfSource(source)
-	return "user " + user
 }
 
 // lockMail waits until no other command on this machine shows the session its mail, so that each piece is shown once.

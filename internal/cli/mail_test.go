@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"maestro/service/wire"
+	"maestro/workers/mail"
 )
 
 // forgeries are texts with a line that imitates Maestro's own, after every kind of line end.
@@ -27,7 +28,7 @@ func TestFurtherLinesOfMailAreMarked(t *testing.T) {
 	for _, kind := range kinds {
 		for _, text := range forgeries() {
 			for _, cut := range []bool{false, true} {
-				mail := wire.Mail{
+				one := wire.Mail{
 					ID:       "msg_1",
 					Kind:     kind,
 					From:     "/users/admin",
@@ -38,8 +39,8 @@ func TestFurtherLinesOfMailAreMarked(t *testing.T) {
 				}
 				var stdout, stderr bytes.Buffer
 				p := &Printer{Stdout: &stdout, Stderr: &stderr}
-				p.Say("maestro: %s\n", wordsOf(mail))
-				p.Print("%s\n", wordsOf(mail))
+				p.Say("maestro: %s\n", mail.Words(one))
+				p.Print("%s\n", mail.Words(one))
 				for where, shown := range map[string]string{"stderr": stderr.String(), "stdout": stdout.String()} {
 					unmarked(t, string(kind)+" on "+where, shown)
 				}

@@ -23,13 +23,6 @@ import (
 	"maestro/workers/outbox"
 )
 
-// kept is the JSON output of a kept command.
-type kept struct {
-	Kept    bool   `json:"kept"`
-	Waiting int    `json:"waiting"`
-	Key     string `json:"key"`
-}
-
 // tellOrKeep sends a command whose answer nobody waits for: a report, a file, the end of a session. It calls wrote once
 // the server has the command. If a session does not reach the server, the command is kept, and sent with the session's
 // next one, in any case: only the first attempt may be refused because of o.IfFinished.
@@ -87,7 +80,9 @@ func tellOrKeep(
 
 // sayKept says that a command waits.
 func (a *Run) sayKept(id string, waits wire.Kept) {
-	a.Result(kept{true, waits.Waiting, waits.Key}, func() {
+	shown := waits
+	shown.Kept, shown.Why = true, ""
+	a.Result(shown, func() {
 		when := "with your next command"
 		if a.throughSocket() {
 			when = "once the server answers"

@@ -26,9 +26,6 @@ import (
 )
 
 const (
-	// beatEvery is the time between two heartbeats, unless the lease is short: then beatsPerLease fit into it.
-	beatEvery     = 10 * time.Second
-	beatsPerLease = 3
 	// recordTries is how often the exit code is sent to an unreachable server.
 	recordTries = 20
 	// The exit codes for a command that cannot be run, as in shells.
@@ -321,7 +318,7 @@ func (c *sessionExec) keepAlive(
 		defer close(done)
 		for {
 			select {
-			case <-time.After(beatAfter(lease)):
+			case <-time.After(wire.BeatAfter(lease)):
 			case <-ctx.Done():
 				return
 			}
@@ -343,14 +340,6 @@ func (c *sessionExec) keepAlive(
 		}
 	}()
 	return found, func() { cancel(); <-done }
-}
-
-// beatAfter returns the time until the next heartbeat.
-func beatAfter(lease time.Duration) time.Duration {
-	if lease <= 0 {
-		return beatEvery
-	}
-	return min(beatEvery, lease/beatsPerLease)
 }
 
 // refusedForGood reports whether the server no longer accepts the session's secret: it was revoked, or the session

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/internal/failure"
+	"maestro/service/wire"
 )
 
 // sessionHeartbeat is `maestro session heartbeat`.
@@ -52,7 +53,7 @@ func (c *sessionHeartbeat) run(ctx context.Context, args []string) error {
 		exec := &sessionExec{Run: c.Run}
 		return exec.ended(session, &sessionOver{exec.whyOver(ctx, server, session)})
 	}
-	within := beatAfter(beat.Lease)
+	within := wire.BeatAfter(beat.Lease)
 	c.Result(struct {
 		SessionID string `json:"sessionId"`
 		Lease     int64  `json:"leaseMs"`

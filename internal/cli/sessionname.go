@@ -96,14 +96,8 @@ func (a *Run) sessionsNamed(ctx context.Context, c *client.Client, name string) 
 
 // withName returns a session's id with its name, as wherever a session is mentioned: "sess_k3f9x2m7qa (worker-1)".
 func withName(id, name string) string {
-	if id == "" || name == "" || name == id {
-		return id
-	}
-	return id + " (" + safetext.Clip(safetext.OneLine(name), nameShown) + ")"
+	return safetext.Named(id, name)
 }
-
-// nameShown is the maximum length of a name beside its id.
-const nameShown = 40
 
 // withNames is withName for a list.
 func withNames(ids, names []string) []string {

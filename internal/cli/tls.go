@@ -92,9 +92,5 @@ func (a *Run) homeCertificate(base string) string {
 		return ""
 	}
 	defer func() { _ = h.Close() }()
-	server, running, err := h.Listening()
-	if err != nil || !running || strings.TrimRight(server.Address, "/") != base {
-		return ""
-	}
-	return server.Certificate
+	return h.CertificateAt(base)
 }

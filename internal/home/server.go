@@ -72,6 +72,25 @@ func (h *Home) Listening() (server Server, running bool, err error) {
 	return server, true, nil
 }
 
+// Address returns where the home's server listens now, "" if none does.
+func (h *Home) Address() string {
+	server, running, err := h.Listening()
+	if err != nil || !running {
+		return ""
+	}
+	return strings.TrimRight(server.Address, "/")
+}
+
+// CertificateAt returns the fingerprint of the certificate of the home's server, "" if another one has the address, or
+// if the server does not speak TLS.
+func (h *Home) CertificateAt(address string) string {
+	server, running, err := h.Listening()
+	if err != nil || !running || strings.TrimRight(server.Address, "/") != address {
+		return ""
+	}
+	return server.Certificate
+}
+
 // holderPID returns the id of the process that took the lock last, 0 if unknown.
 func (h *Home) holderPID() int {
 	f, err := files.Open(h.root, lockFile, os.O_RDONLY)

@@ -78,3 +78,14 @@ func Clip(text string, most int) string {
 	}
 	return string([]rune(text)[:most-1]) + "…"
 }
+
+// nameShown is the maximum length of a name beside its id.
+const nameShown = 40
+
+// Named returns an id with the name of what it stands for, on one line: "sess_k3f9x2m7qa (worker-1)".
+func Named(id, name string) string {
+	if id == "" || name == "" || name == id {
+		return id
+	}
+	return id + " (" + Clip(name, nameShown) + ")"
+}

@@ -51,6 +51,20 @@ type RunnerCredential struct {
 	Token     string `json:"token"`
 }
 
+const (
+	// beatEvery is the time between two heartbeats, unless the lease is short: then beatsPerLease fit into it.
+	beatEvery     = 10 * time.Second
+	beatsPerLease = 3
+)
+
+// BeatAfter returns the time until the next heartbeat of a session with a lease; 0 is no lease.
+func BeatAfter(lease time.Duration) time.Duration {
+	if lease <= 0 {
+		return beatEvery
+	}
+	return min(beatEvery, lease/beatsPerLease)
+}
+
 // Beat is the answer to a heartbeat.
 type Beat struct {
 	// Lease is how long the session may be silent before it is lost; 0 if the server does not watch it.

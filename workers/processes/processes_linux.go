@@ -104,21 +104,15 @@ func IsBelow(pid, top int) bool {
 	return false
 }
 
-// Signal sends a signal to all processes below one.
-func Signal(top int, s os.Signal) {
-	for _, pid := range Below(top) {
-		if process, err := os.FindProcess(pid); err == nil {
-			_ = process.Signal(s) // it may have ended
-		}
+// Signal sends a signal to processes.
+func Signal(pids []int, signal syscall.Signal) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, signal) // it may have ended
 	}
 }
 
 // Kill kills processes.
-func Kill(pids []int) {
-	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
-	}
-}
+func Kill(pids []int) { Signal(pids, syscall.SIGKILL) }
 
 // children returns the children of every process.
 func children() map[int][]int {

@@ -2,7 +2,10 @@
 
 package processes
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
 // Process is what the kernel says about a process; nothing on this system.
 type Process struct {
@@ -27,10 +30,10 @@ func Below(int) []int { return nil }
 func IsBelow(int, int) bool { return false }
 
 // Signal does nothing.
-func Signal(int, os.Signal) {}
-
-// With returns nothing: this system does not show environments.
-func With(string) []int { return nil }
+func Signal([]int, syscall.Signal) {}
 
 // Kill does nothing.
 func Kill([]int) {}
+
+// With returns nothing: this system does not show environments.
+func With(string) []int { return nil }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -62,7 +61,7 @@ type Config struct {
 	Start func(c supervisor.Config, ended func(error)) error
 	// Layers are the layers of confinement that every run gets.
 	Layers []string
-	// Driver returns an agent's name as the claim shows it: "auto" and "" are resolved by the supervisor.
+	// Run is what every supervisor is told, besides its session and its secrets.
 	Run    supervisor.Config
 	Logger *slog.Logger
 	After  func(time.Duration) <-chan time.Time
@@ -354,15 +353,4 @@ func (r *Runner) exited(ctx context.Context, x wire.RunnerSession, exit supervis
 		level = slog.LevelInfo // its supervisor was faster
 	}
 	r.Logger.Log(ctx, level, "the exit of an agent is not recorded", "session", x.ID, "run", x.Run, "why", err)
-}
-
-// Running returns the sessions whose supervisors this process started and that have not ended.
-func (r *Runner) Running() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	sessions := make([]string, 0, len(r.started))
-	for id := range maps.Keys(r.started) {
-		sessions = append(sessions, id)
-	}
-	return sessions
 }

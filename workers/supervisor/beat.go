@@ -23,16 +23,16 @@ func (s *supervisor) beat(ctx context.Context) {
 			return err
 		})
 		s.judgeBeat(beat, err)
-		wait = beatEvery
-		if beat.Lease > 0 {
-			wait = min(wait, beat.Lease/leaseParts)
-		}
+		wait = wire.BeatAfter(beat.Lease)
 	}
 }
 
+// lookWithin is how long a look at the session may take.
+const lookWithin = 10 * time.Second
+
 // look is beat once, at once.
 func (s *supervisor) look() {
-	ctx, cancel := context.WithTimeout(context.Background(), beatEvery)
+	ctx, cancel := context.WithTimeout(context.Background(), lookWithin)
 	defer cancel()
 	beat, err := s.calls.session.Heartbeat(ctx, s.SessionID)
 	s.judgeBeat(beat, err)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -39,17 +38,11 @@ type calls struct {
 	away time.Time
 }
 
-// newCalls returns the calls of a run. pinned returns the certificate of the home's server.
+// newCalls returns the calls of a run.
 func newCalls(c Config, h *home.Home, logger *slog.Logger) *calls {
 	as := func(token string) *client.Client {
 		return client.New(c.Server, token, client.WithVersion(c.Version), client.WithTimeout(time.Minute),
-			client.WithIdentification(), client.WithPinned(func(base string) string {
-				server, running, err := h.Listening()
-				if err != nil || !running || strings.TrimRight(server.Address, "/") != base {
-					return ""
-				}
-				return server.Certificate
-			}))
+			client.WithIdentification(), client.WithPinned(h.CertificateAt))
 	}
 	return &calls{
 		home:    h,
@@ -67,12 +60,7 @@ func (c *calls) close() {
 
 // find moves both clients to where the home's server listens now.
 func (c *calls) find() {
-	server, running, err := c.home.Listening()
-	if err != nil || !running {
-		return
-	}
-	address := strings.TrimRight(server.Address, "/")
-	if address != c.session.Base() {
+	if address := c.home.Address(); address != "" && address != c.session.Base() {
 		c.session.Move(address)
 		c.runner.Move(address)
 	}

@@ -189,11 +189,11 @@ func (s *supervisor) end(l *launched) {
 	}
 	below := processes.Below(os.Getpid())
 	_ = l.process.Signal(syscall.SIGTERM)
-	signalAll(below, syscall.SIGTERM)
+	processes.Signal(below, syscall.SIGTERM)
 	if s.endsWithin(l, terminateWait) {
 		return
 	}
-	signalAll(processes.Below(os.Getpid()), syscall.SIGKILL)
+	processes.Kill(processes.Below(os.Getpid()))
 	l.process.Kill()
 	<-l.ended
 }
@@ -214,17 +214,11 @@ func (s *supervisor) endBelow() {
 		if len(below) == 0 {
 			return
 		}
-		signalAll(below, syscall.SIGKILL)
+		processes.Kill(below)
 		processes.Reap(int(s.waited.Load()))
 		<-s.calls.after(10 * time.Millisecond)
 	}
 	s.logger.Warn("processes of the agent could not be ended", "pids", processes.Below(os.Getpid()))
-}
-
-func signalAll(pids []int, signal syscall.Signal) {
-	for _, pid := range pids {
-		_ = syscall.Kill(pid, signal) // it may have ended
-	}
 }
 
 // appendTo opens a file of the workspace to append to it, and follows no link out of the workspace.

@@ -2,14 +2,15 @@ package supervisor
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
 	"maestro/commands"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
+	"maestro/workers/mail"
 )
 
 const (
@@ -128,21 +129,21 @@ func (m *mailbox) answer(input string) (wire.Mail, bool) {
 func (m *mailbox) take() (text string, given func(ctx context.Context)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var mail, kept []wire.Mail
+	var pieces, kept []wire.Mail
 	for _, one := range m.unread {
 		if m.reserved[one.ID] {
 			kept = append(kept, one)
 			continue
 		}
-		mail = append(mail, one)
+		pieces = append(pieces, one)
 		m.shown[one.ID] = true
 	}
 	m.unread = kept
-	if len(mail) == 0 {
+	if len(pieces) == 0 {
 		return "", func(context.Context) {}
 	}
-	return Letters(mail), func(ctx context.Context) {
-		for _, one := range mail {
+	return letters(pieces), func(ctx context.Context) {
+		for _, one := range pieces {
 			m.confirm(ctx, one.ID)
 		}
 	}
@@ -159,30 +160,12 @@ func (m *mailbox) confirm(ctx context.Context, id string) {
 	}
 }
 
-// Letters writes mail as a text for an agent.
-func Letters(mail []wire.Mail) string {
+// letters writes mail as a text for an agent. Each piece begins a line, and no line of a sender's looks like one.
+func letters(pieces []wire.Mail) string {
 	var text strings.Builder
-	text.WriteString("You have mail from Maestro:\n")
-	for _, one := range mail {
-		from := strings.TrimPrefix(one.From, "/")
-		if one.FromName != "" {
-			from = one.FromName
-		}
-		switch one.Kind {
-		case wire.MailAnswer:
-			fmt.Fprintf(&text, "- Answer to your question %q: %s\n", one.Question, one.Text)
-		case wire.MailMessage:
-			fmt.Fprintf(&text, "- Message from %s: %s\n", from, one.Text)
-		default:
-			fmt.Fprintf(&text, "- Task %s (%s) was %s by %s", one.About, one.AboutTitle, one.Kind, from)
-			if one.Text != "" {
-				text.WriteString(": " + one.Text)
-			}
-			text.WriteByte('\n')
-		}
-		if one.Cut {
-			text.WriteString("  (this is only its beginning; `maestro whoami` shows where the rest is)\n")
-		}
+	text.WriteString("You have mail:\n")
+	for _, one := range pieces {
+		text.WriteString("- " + safetext.Harmless(mail.Words(one)) + "\n")
 	}
 	return text.String()
 }

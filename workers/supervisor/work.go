@@ -22,9 +22,6 @@ import (
 const (
 	// reminders is how often an agent that stopped without completing its session is reminded of that.
 	reminders = 2
-	// leaseParts is how many heartbeats fit into a lease; beatEvery is the longest time between two.
-	leaseParts = 3
-	beatEvery  = 10 * time.Second
 	// finishWithin is how long a supervisor that was told to stop tries to tell the server how its agent ended.
 	finishWithin = 5 * time.Second
 )
