@@ -14,6 +14,9 @@ type Error struct {
 	wire.Problem
 	// Status is the HTTP status.
 	Status int `json:"-"`
+	// Unproven says that the server did not prove that it knows the token: it is another one than the token's, and got
+	// neither token nor command. A server proves that it knows its own tokens even after they were revoked.
+	Unproven bool `json:"-"`
 }
 
 func (e *Error) Error() string { return e.Message }

@@ -51,6 +51,20 @@ func NotNow(err error) bool {
 	return Unreached(err)
 }
 
+// ForGood reports whether the server that a call was for would repeat its refusal. A program that is not Maestro, a
+// server that does not know the token, and one that wants another credential first leave that open.
+func ForGood(err error) bool {
+	var said *Error
+	if !errors.As(err, &said) || said.Code == codeForeign || said.Unproven {
+		return false
+	}
+	switch said.Status {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	}
+	return said.Status >= 400 && said.Status < 500
+}
+
 // Unreached reports whether there was no answer at all.
 func Unreached(err error) bool {
 	var connection *ConnectionError

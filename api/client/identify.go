@@ -228,15 +228,12 @@ func (c *Client) identify(ctx context.Context, conn net.Conn) error {
 		return io.EOF // it is stopping: this connection accepts no more
 	case c.token == "":
 	case public == "" || !hmac.Equal([]byte(said.Proof), []byte(wire.Prove(c.token, challenge))):
-		return &Error{Status: http.StatusUnauthorized, Problem: wire.Problem{
+		return &Error{Status: http.StatusUnauthorized, Unproven: true, Problem: wire.Problem{
 			Code:    wire.CodeUnauthenticated,
 			Message: "The token is not one of this server's",
 			Why:     "the Maestro server at " + c.Base() + " did not prove that it knows it, so it was not sent",
-			Next:    UnprovenNext,
+			Next:    "check the token, and the address of the server",
 		}}
 	}
 	return conn.SetDeadline(time.Time{})
 }
-
-// UnprovenNext is the next step if a server does not prove that it knows the token.
-const UnprovenNext = "check the token, and the address of the server"

@@ -4,17 +4,22 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"maestro/api/client"
+	"maestro/internal/testing/standin"
 	"maestro/service/wire"
 	"maestro/workers/processes"
 )
@@ -195,6 +200,55 @@ func TestScriptedAgentsSurviveRestarts(t *testing.T) {
 			if n := steps[fmt.Sprintf("step %d", i+1)]; n != 1 {
 				t.Errorf("session %s reported step %d %d times", x.ID, i+1, n)
 			}
+		}
+	}
+	h.nothingLeft()
+}
+
+// TestAnotherServerTakesTheAddress: while a home's server is down, that of another home listens at its address. It is
+// told nothing, and what it says ends no agent and loses no report.
+func TestAnotherServerTakesTheAddress(t *testing.T) {
+	h := newAgents(t, scripted+"touch done\n", "--lease", "6s") // a heartbeat every 2 s
+	session := h.spawn(nil)
+	h.until("the agent reports", func() bool { return h.steps(session)["step 3"] > 0 })
+	h.restart(func() {
+		var asked atomic.Int64
+		other := standin.Identified(func(_ http.ResponseWriter, r *http.Request) {
+			t.Errorf("the other server was told %s %s", r.Method, r.URL.Path)
+		})
+		listener, err := net.Listen("tcp", strings.TrimPrefix(h.address, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := &http.Server{
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked.Add(1)
+				other.ServeHTTP(w, r)
+			}),
+			ReadHeaderTimeout: time.Minute,
+		}
+		var serving sync.WaitGroup
+		serving.Go(func() { _ = server.Serve(listener) }) // it is closed below
+		defer serving.Wait()
+		defer func() { _ = server.Close() }()
+		// The supervisor asks for mail and sends heartbeats: by then it has done both, since it asks ever more slowly.
+		h.until("the supervisor has asked who that is", func() bool { return asked.Load() >= 7 })
+		if err := os.WriteFile(filepath.Join(h.target, "go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h.until("the agent has done its work", func() bool {
+			_, err := os.Stat(filepath.Join(h.target, "done"))
+			return err == nil
+		})
+	})
+	h.until("the session has ended", func() bool { x := h.list()[0]; return x.EndedAt != nil && x.Run.ExitedAt != nil })
+	if x := h.list()[0]; x.Status != "completed" || x.Run.Number != 1 {
+		t.Errorf("the session is %s after run %d: %s", x.Status, x.Run.Number, x.EndReason)
+	}
+	steps := h.steps(session)
+	for i := range 6 {
+		if n := steps[fmt.Sprintf("step %d", i+1)]; n != 1 {
+			t.Errorf("step %d was reported %d times", i+1, n)
 		}
 	}
 	h.nothingLeft()

@@ -212,7 +212,7 @@ func explain(err error) explained {
 		if e.next == wire.InvalidNext {
 			e.next = ""
 		}
-		if e.next == wire.UnauthenticatedNext || e.next == client.UnprovenNext {
+		if e.next == wire.UnauthenticatedNext || said.Unproven {
 			e.next = "check MAESTRO_TOKEN: its token was revoked, or is another server's"
 		}
 		e.detail("rule", said.Rule)

@@ -369,7 +369,7 @@ func deliverKept(ctx context.Context, a *Run, c *client.Client, e outbox.Entry) 
 		Key: e.Key, OccurredAt: e.OccurredAt, TraceParent: events.TraceParent(e.TraceParent),
 	})
 	var said *client.Error
-	if !errors.As(err, &said) || !forGood(said) {
+	if !errors.As(err, &said) || !client.ForGood(said) {
 		return err
 	}
 	a.refused++
@@ -384,15 +384,6 @@ func deliverKept(ctx context.Context, a *Run, c *client.Client, e outbox.Entry) 
 		Next:       said.Next,
 	})
 	return nil
-}
-
-// forGood reports whether the server would repeat its answer. An answer of another server is inconclusive.
-func forGood(said *client.Error) bool {
-	switch said.Status {
-	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return false
-	}
-	return said.Status >= 400 && said.Status < 500 && said.Code != "HTTP_ERROR"
 }
 
 // afterDelivery explains what an incomplete delivery means for the command of this run.

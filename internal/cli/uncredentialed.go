@@ -17,7 +17,7 @@ import (
 func (a *Run) uncredentialed(err error) error {
 	var said *client.Error
 	if !errors.As(err, &said) || said.Status != http.StatusUnauthorized || a.Getenv(wire.EnvToken) != "" ||
-		said.Next != wire.UnauthenticatedNext && said.Next != client.UnprovenNext {
+		said.Next != wire.UnauthenticatedNext && !said.Unproven {
 		return err
 	}
 	path, pathErr := home.Path(a.Getenv)

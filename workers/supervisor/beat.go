@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"maestro/api/client"
 	"maestro/service/wire"
 )
 
@@ -44,9 +45,11 @@ func (s *supervisor) judgeBeat(beat wire.Beat, err error) {
 		s.stop("the session has ended")
 	case revoked(err):
 		s.stop("the session's secret is not valid any more: another run of it may have begun")
+	case errors.Is(err, errNewKey):
+		s.stop("the server has a new key, and does not know the session's secret")
 	case errors.Is(err, errHomeGone):
 		s.stop("its home is gone")
-	case refused(err):
+	case client.ForGood(err):
 		s.stop("the server does not take heartbeats: " + err.Error())
 	}
 }

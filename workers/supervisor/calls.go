@@ -21,8 +21,12 @@ const (
 	longWait  = 5 * time.Second
 )
 
-// errHomeGone says that the home was deleted.
-var errHomeGone = errors.New("the home is gone")
+var (
+	// errHomeGone says that the home was deleted.
+	errHomeGone = errors.New("the home is gone")
+	// errNewKey says that the home's server does not know the run's tokens.
+	errNewKey = errors.New("the server has a new key")
+)
 
 // calls is how a supervisor reaches the server, as the session and as its runner. The server may come back at another
 // address: the home says where.
@@ -82,17 +86,22 @@ func (c *calls) noted(err error) {
 
 // until calls the server again and again until it gives an answer that stands, or ctx ends.
 func (c *calls) until(ctx context.Context, call func(ctx context.Context) error) error {
+	own := false
 	for wait := firstWait; ; wait = min(2*wait, longWait) {
 		err := call(ctx)
-		if err == nil || !client.NotNow(err) {
+		switch {
+		case err == nil || !notNow(err):
 			c.noted(nil)
 			return err
+		case own && unproven(err):
+			return fmt.Errorf("%w: %w", errNewKey, err)
 		}
 		c.noted(err)
 		if _, missing := os.Stat(c.home.Dir()); errors.Is(missing, fs.ErrNotExist) {
 			return fmt.Errorf("%w: %s: %w", errHomeGone, c.home.Dir(), err) // no server will come back
 		}
 		c.find()
+		own = c.home.Address() == c.session.Base()
 		select {
 		case <-c.after(wait):
 		case <-ctx.Done():
@@ -111,15 +120,17 @@ func (c *calls) do(ctx context.Context, as *client.Client, id string, body any, 
 	return answer, err
 }
 
-// refused reports whether the server refused a call for good.
-func refused(err error) bool {
-	var said *client.Error
-	return errors.As(err, &said) && said.Status >= 400 && said.Status < 500 &&
-		said.Status != http.StatusTooManyRequests && said.Status != http.StatusRequestTimeout
-}
+// notNow reports whether a call is to be repeated. A server that does not know a supervisor's tokens has taken the
+// address while the session's own server is down: that one knows them even after they were revoked.
+func notNow(err error) bool { return client.NotNow(err) || unproven(err) }
 
-// revoked reports whether the caller's credential is no longer valid.
+// revoked reports whether the session's own server says that the caller's credential is no longer valid.
 func revoked(err error) bool {
 	var said *client.Error
-	return errors.As(err, &said) && said.Status == http.StatusUnauthorized
+	return errors.As(err, &said) && said.Status == http.StatusUnauthorized && !said.Unproven
+}
+
+func unproven(err error) bool {
+	var said *client.Error
+	return errors.As(err, &said) && said.Unproven
 }

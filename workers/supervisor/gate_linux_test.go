@@ -19,6 +19,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/internal/home"
+	"maestro/internal/testing/standin"
 	"maestro/service/wire"
 	"maestro/workers/outbox"
 	"maestro/workers/socket"
@@ -61,24 +62,34 @@ const (
 	gateToken   = wire.SessionTokenPrefix + gateSession + ".1.secret"
 )
 
-// gated is a gate before a server that can be away.
+// gated is a gate before a server that can be away, or be another home's.
 type gated struct {
-	t    *testing.T
-	path string
-	box  *outbox.Outbox
-	keep *keeper
+	t      *testing.T
+	path   string
+	box    *outbox.Outbox
+	keep   *keeper
+	server *httptest.Server
 
-	mu   sync.Mutex
-	away bool
-	seen []string
+	mu    sync.Mutex
+	away  bool
+	other bool
+	seen  []string
 }
 
 func newGated(t *testing.T) *gated {
 	t.Helper()
 	dir := t.TempDir()
 	g := &gated{t: t, path: filepath.Join(dir, "agent.sock")}
-	server := httptest.NewServer(g)
-	t.Cleanup(server.Close)
+	own, other := standin.Identified(g.answer, gateToken), standin.Identified(g.answer)
+	g.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.mu.Lock(); g.other {
+			defer other.ServeHTTP(w, r)
+		} else {
+			defer own.ServeHTTP(w, r)
+		}
+		g.mu.Unlock()
+	}))
+	t.Cleanup(g.server.Close)
 	h, err := home.Create(filepath.Join(dir, "home"))
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +101,7 @@ func newGated(t *testing.T) *gated {
 	logger := slog.New(slog.DiscardHandler)
 	c := &calls{
 		home:    h,
-		session: client.New(server.URL, gateToken),
+		session: client.New(g.server.URL, gateToken, client.WithIdentification()),
 		after:   time.After,
 		logger:  logger,
 	}
@@ -125,8 +136,8 @@ func newGated(t *testing.T) *gated {
 	return g
 }
 
-// ServeHTTP is the server.
-func (g *gated) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// answer is the server's to everything but the question who it is.
+func (g *gated) answer(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	g.mu.Lock()
 	away := g.away
@@ -145,6 +156,14 @@ func (g *gated) isAway(away bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.away = away
+}
+
+// isAnothers lets the server of another home have the address, or that of this home again.
+func (g *gated) isAnothers(other bool) {
+	g.mu.Lock()
+	g.other = other
+	g.mu.Unlock()
+	g.server.CloseClientConnections()
 }
 
 // agent sends a request as a program of the agent, and returns the status with the body.
@@ -225,7 +244,8 @@ func TestGateKeeps(t *testing.T) {
 			t.Errorf("%s: %s", text, got)
 		}
 	}
-	if got := report("not kept"); !strings.HasPrefix(got, "503 ") {
+	if got := report("not kept"); !strings.HasPrefix(got, "502 ") ||
+		!strings.Contains(got, "takes no commands now") {
 		t.Errorf("without the wish to keep it: %s", got)
 	}
 	got := g.agent("POST", "/api/commands/task:create", `{"title":"T"}`, wire.HeaderKeep+"=true")
@@ -244,6 +264,49 @@ func TestGateKeeps(t *testing.T) {
 	want := []string{`{"message":"first"}`, `{"message":"second"}`, `{"message":"third"}`}
 	if !slices.Equal(order, want) {
 		t.Errorf("the server saw %q", g.saw())
+	}
+}
+
+// The server of another home at the address is as good as none: what may be kept is, and it ends no agent. Only the
+// session's own server can say that its secret is not valid any more.
+func TestAnotherHomesServerIsNoAnswer(t *testing.T) {
+	g := newGated(t)
+	g.isAnothers(true)
+	const report = "/api/commands/report:progress"
+	if got := g.agent("POST", report, `{"message":"first"}`, wire.HeaderKeep+"=true"); !strings.HasPrefix(got, "202 ") {
+		t.Errorf("a report: %s", got)
+	}
+	if got := g.agent("GET", "/api/whoami", ""); !strings.HasPrefix(got, "502 ") {
+		t.Errorf("a read: %s", got)
+	}
+	s := &supervisor{
+		Config:  Config{SessionID: gateSession},
+		Console: silence{},
+		calls:   g.keep.calls,
+		logger:  g.keep.logger,
+		over:    make(chan struct{}),
+	}
+	s.look()
+	select {
+	case <-s.over:
+		t.Error("the run was ended: " + s.why)
+	default:
+	}
+	waits := 0
+	g.keep.calls.after = func(time.Duration) <-chan time.Time {
+		if waits++; waits == 3 {
+			g.isAnothers(false)
+		}
+		at := make(chan time.Time, 1)
+		at <- time.Time{}
+		return at
+	}
+	if err := g.keep.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"POST " + report + " Bearer " + gateToken + ` {"message":"first"}`}
+	if !slices.Equal(g.saw(), want) || waits != 3 {
+		t.Errorf("after %d waits, the server saw %q", waits, g.saw())
 	}
 }
 

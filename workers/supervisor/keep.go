@@ -91,7 +91,7 @@ func (k *keeper) send(ctx context.Context, e outbox.Entry) error {
 	_, err := k.calls.session.Do(ctx, e.Command, e.Body, client.Options{
 		Key: e.Key, OccurredAt: e.OccurredAt, TraceParent: events.TraceParent(e.TraceParent),
 	})
-	if err != nil && refused(err) && !revoked(err) {
+	if client.ForGood(err) {
 		k.logger.Warn("the server refused a kept command", "command", e.Command, "key", e.Key, "why", err)
 		return nil
 	}

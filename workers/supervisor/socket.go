@@ -155,7 +155,7 @@ func (g *gate) command(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Header.Get(wire.HeaderKeep) != "true" {
-		if err := g.keeper.deliver(r.Context()); err != nil && client.Unreached(err) {
+		if err := g.keeper.deliver(r.Context()); err != nil && notNow(err) {
 			noAnswer(w, err)
 			return
 		}
@@ -209,11 +209,15 @@ func later(status int) bool {
 		status == http.StatusGatewayTimeout
 }
 
-// noAnswer says that the server was not reached.
+// noAnswer says that the server was not reached, or takes nothing now.
 func noAnswer(w http.ResponseWriter, err error) {
+	what := "The server does not answer"
+	if !client.Unreached(err) && !unproven(err) {
+		what = "The server takes no commands now"
+	}
 	refuse(w, http.StatusBadGateway, wire.Problem{
 		Code:    wire.CodeNoServer,
-		Message: "The server does not answer",
+		Message: what,
 		Why:     err.Error(),
 		Next:    "go on with what needs no server, and run the command again later; reports are kept",
 	})

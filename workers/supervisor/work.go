@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
 	"maestro/service/wire"
@@ -411,13 +412,13 @@ func (s *supervisor) finish(ctx context.Context, exit Exit) error {
 		told, cancel = context.WithTimeout(told, finishWithin)
 		defer cancel()
 	}
-	if err := s.keeper.flush(told); err != nil && !refused(err) {
+	if err := s.keeper.flush(told); err != nil {
 		s.logger.Warn("kept commands are not delivered yet", "why", err)
 	}
 	s.records.flush(told)
 	_, err := s.calls.do(told, s.calls.runner, "session:exited", exit.Command(s.SessionID, s.Run),
 		ExitKey(s.SessionID, s.Run))
-	if err != nil && !refused(err) {
+	if err != nil && !client.ForGood(err) && !revoked(err) {
 		return fmt.Errorf("the server does not know yet how the run ended: %w", err)
 	}
 	if err != nil {
