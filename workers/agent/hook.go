@@ -188,6 +188,9 @@ func keyOf(agent, tool, id, command string) string {
 	return tool + ":" + hex.EncodeToString(sum[:12])
 }
 
+// ExitDenied is the exit code with which a hook denies a call, for every CLI.
+const ExitDenied = 2
+
 // Answer is what a hook prints, and its exit code.
 type Answer struct {
 	Stdout, Stderr string
@@ -200,7 +203,7 @@ func (c HookCall) Denied(reason string) Answer {
 	if strings.TrimSpace(reason) == "" {
 		reason = denial // without a text, Codex and Gemini would let the call run
 	}
-	return Answer{Stderr: reason + "\n", ExitCode: 2}
+	return Answer{Stderr: reason + "\n", ExitCode: ExitDenied}
 }
 
 // Allowed returns the answer that allows a call, with mail for the agent. delivered is false if the agent does not get

@@ -45,7 +45,7 @@ func (l *Launch) hookLine() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return argv + " || { echo '" + denial + "' >&2; exit 2; }", nil
+	return argv + " || { echo '" + denial + "' >&2; exit " + strconv.Itoa(ExitDenied) + "; }", nil
 }
 
 // afterLine returns the shell line that looks for mail after a call. It cannot deny: the call is over.

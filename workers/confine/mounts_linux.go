@@ -173,7 +173,7 @@ func (m *mounts) hide(p, above place) error {
 		return err
 	}
 	if isDirectory(fd) {
-		cover, err := fileSystem("tmpfs", 0, "mode", "0755", "size", "4m")
+		cover, err := fileSystem("tmpfs", 0, "mode", "0700", "size", "4m")
 		if err != nil {
 			return err
 		}

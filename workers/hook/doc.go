@@ -4,5 +4,5 @@
 // The CLIs let a call run if their hook fails, so whatever goes wrong here denies it: the exit code is then 2, which is
 // also that of a crash of a Go program, and the shell line that runs the hook turns every other code into 2.
 //
-// It imports service/wire and workers/socket. Start with hook.go.
+// It imports service/wire, workers/agent and workers/socket. Start with hook.go.
 package hook

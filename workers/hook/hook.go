@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"maestro/service/wire"
+	"maestro/workers/agent"
 	"maestro/workers/socket"
 )
 
@@ -21,8 +22,6 @@ const (
 	most = 64 << 20
 	// within is how long a decision may take, unless the agent's user is asked.
 	within = 6 * time.Second
-	// deny is the exit code with which a hook denies a call, for every CLI.
-	deny = 2
 )
 
 // Main asks about the call that stdin describes, and returns the exit code. args are those behind `maestro hook`.
@@ -32,17 +31,17 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	path := flags.String("socket", "", "the socket of the agent's supervisor")
 	patience := flags.Duration("within", within, "how long a decision may take")
 	if err := flags.Parse(args); err != nil {
-		return deny
+		return agent.ExitDenied
 	}
 	ctx, cancel := context.WithTimeout(ctx, *patience)
 	defer cancel()
 	answer, err := ask(ctx, *path, stdin)
 	if err != nil {
 		_, _ = fmt.Fprintf(stderr, "Maestro cannot decide about this call, so it is denied: %s. Try it again.\n", err)
-		return deny
+		return agent.ExitDenied
 	}
 	if _, err := io.WriteString(stdout, answer.Stdout); err != nil {
-		return deny
+		return agent.ExitDenied
 	}
 	_, _ = io.WriteString(stderr, answer.Stderr) // the exit code alone denies as well
 	return answer.ExitCode

@@ -61,10 +61,10 @@ type Config struct {
 	Start func(c supervisor.Config, ended func(error)) error
 	// Layers are the layers of confinement that every run gets.
 	Layers []string
-	// Run is what every supervisor is told, besides its session and its secrets.
-	Run    supervisor.Config
-	Logger *slog.Logger
-	After  func(time.Duration) <-chan time.Time
+	// Supervisor is what every supervisor is told, besides its session and its secrets.
+	Supervisor supervisor.Config
+	Logger     *slog.Logger
+	After      func(time.Duration) <-chan time.Time
 }
 
 // Runner launches agents. Make it with New, and call Run.
@@ -155,7 +155,7 @@ func (r *Runner) said() wire.RunnerWorkOf {
 		Protocol: strconv.Itoa(wire.RunnerProtocol),
 		After:    r.digest,
 		Host:     r.Host,
-		Version:  r.Config.Run.Version,
+		Version:  r.Config.Supervisor.Version,
 		Limit:    strconv.Itoa(r.Limit),
 		Running:  strconv.Itoa(len(r.started)),
 		Layers:   strings.Join(r.Layers, ","),
@@ -268,7 +268,7 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 	if err != nil {
 		return err
 	}
-	c := r.Config.Run
+	c := r.Config.Supervisor
 	c.Protocol, c.SessionID, c.ProjectID, c.Runner, c.Run = supervisor.Protocol, x.ID, x.ProjectID, r.Name, x.Run
 	c.Conversation, c.Resumes, c.Directory = x.Conversation, x.Resumes, x.Directory
 	c.Home, c.Server = r.Home.Dir(), r.Server.Base()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"maestro/workers/agent"
 	"maestro/workers/preflight"
 )
 
@@ -15,8 +16,6 @@ const (
 	probeTool = "MaestroProbe"
 	// probeWithin is how long the hook may take for it.
 	probeWithin = 10 * time.Second
-	// exitDeny is the exit code with which a hook denies a call.
-	exitDeny = 2
 )
 
 // probePayload is what a CLI would say about such a call.
@@ -33,7 +32,7 @@ func probeHook(ctx context.Context, line []string) error {
 	cmd.WaitDelay = time.Second
 	said, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == exitDeny && strings.Contains(string(said), "probe") {
+	if errors.As(err, &exit) && exit.ExitCode() == agent.ExitDenied && strings.Contains(string(said), "probe") {
 		return nil
 	}
 	why := "it allowed a call that it must deny"

@@ -158,7 +158,7 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 		Home:   s.Home,
 		Start:  runner.Detached(s.Home, os.Environ()),
 		Layers: layers,
-		Run: supervisor.Config{
+		Supervisor: supervisor.Config{
 			Program:    program,
 			Version:    s.Version,
 			Workspaces: workspaces,
