@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"maestro/service/wire"
 )
 
 // executed is a command that a real `maestro session exec` runs, and that has reported that it is ready.
@@ -20,7 +22,7 @@ type executed struct {
 	out *bufio.Reader
 }
 
-func newExecuted(t *testing.T, script string) executed {
+func newExecuted(t *testing.T, script string, flags ...string) executed {
 	t.Helper()
 	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home")}
 	k.start()
@@ -34,8 +36,10 @@ func newExecuted(t *testing.T, script string) executed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := executed{Cmd: exec.Command(binary, "session", "exec", session["sessionId"].(string), "--", "sh", "-c", script)}
-	e.Env = append(os.Environ(), "MAESTRO_HOME="+k.home)
+	line := append([]string{"session", "exec", session["sessionId"].(string)}, flags...)
+	e := executed{Cmd: exec.Command(binary, append(line, "--", "sh", "-c", script)...)}
+	e.Dir = t.TempDir()
+	e.Env = append(os.Environ(), "MAESTRO_HOME="+k.home, wire.EnvWorkspace+"="+filepath.Join(e.Dir, "workspaces"))
 	e.Stderr = os.Stderr
 	// If a shell runs the tests in the background, they ignore some signals, and so would the processes that they
 	// start.

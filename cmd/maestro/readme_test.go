@@ -143,7 +143,8 @@ func runTour(t *testing.T, commands []string) []string {
 	script.WriteString("kill $server; wait $server\n")
 	shell := exec.CommandContext(t.Context(), "bash", "-c", script.String())
 	shell.Dir = dir
-	shell.Env = append(os.Environ(), "TMPDIR="+dir, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	shell.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir,
+		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	output, err := shell.CombinedOutput()
 	if err != nil {
 		t.Fatalf("the tour failed: %v\n%s", err, output)

@@ -55,6 +55,8 @@ func exitCode(err error) int {
 		return exitOf(own.HTTPStatus())
 	case errors.As(err, &problem) && problem.NoHome:
 		return ExitInvalid
+	case errors.As(err, &problem) && problem.Hidden:
+		return ExitNotAllowed
 	case errors.As(err, &unreachable):
 		return ExitNoConnection
 	case errors.As(err, &said):

@@ -38,25 +38,26 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	if err != nil {
 		return err
 	}
-	path, err := home.Path(a.Getenv)
+	c, err := superviseConfig(ctx, a, server.Base(), wire.Credential{
+		SessionID: x.ID,
+		ProjectID: x.ProjectID,
+		Token:     a.Getenv(wire.EnvToken),
+	})
 	if err != nil {
 		return err
 	}
-	h, err := home.Create(path)
-	if err != nil {
-		return err
+	if c.Layers = layersHere(ctx, c); len(c.Layers) == 0 {
+		a.Say("maestro: warning: the agent is not confined: it can do whatever you can\n")
 	}
-	defer func() { _ = h.Close() }()
-	c, err := terminalConfig(ctx, a, server, h, x, speaks)
-	if err != nil {
-		return err
+	c.Runner, c.Run, c.RunnerToken = wire.TerminalRunner, 1, speaks.Token
+	if x.Run != nil {
+		c.Run, c.Resumes, c.Conversation = x.Run.Number+1, true, x.Run.Conversation
 	}
-	roots, err := a.withRoots()
-	if err != nil {
+	if c.Directory, err = filepath.Abs("."); err != nil {
 		return err
 	}
 	asRunner := client.New(server.Base(), speaks.Token, client.WithVersion(Version()), client.WithTimeout(patience),
-		client.WithIdentification(), client.WithPinned(a.homeCertificate), roots)
+		client.WithIdentification(), client.WithPinned(a.homeCertificate), client.WithRoots(c.Roots))
 	defer asRunner.Close()
 	name := m.Session.Agent
 	if name == "" {
@@ -74,34 +75,47 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	a.answered, a.waiting = true, nil // from now on stdout shows the agent, which gets the mail
 	screen := &agentScreen{run: a}
 	logger := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if err := supervisor.Run(ctx, c, supervisor.Drivers(h.Dir()), screen, logger); err != nil {
+	if err := supervisor.Run(ctx, c, supervisor.Drivers(c.Home), screen, logger); err != nil {
 		return err
 	}
 	return outcomeHere(context.WithoutCancel(ctx), server, x.ID)
 }
 
-// terminalConfig describes the run of a session in this terminal.
-func terminalConfig(
-	ctx context.Context, a *Run, server *client.Client, h *home.Home, x wire.Session, speaks wire.RunnerCredential,
-) (supervisor.Config, error) {
+// superviseConfig describes the supervision of a session by this process.
+func superviseConfig(
+	ctx context.Context, a *Run, server string, own wire.Credential,
+) (c supervisor.Config, err error) {
+	path, err := home.Path(a.Getenv)
+	if err != nil {
+		return c, err
+	}
+	h, err := home.Create(path)
+	if err != nil {
+		return c, err
+	}
+	if err := h.Close(); err != nil {
+		return c, err
+	}
 	program, err := os.Executable()
 	if err != nil {
-		return supervisor.Config{}, err
+		return c, err
 	}
 	workspaces, err := supervisor.Workspaces(a.Getenv)
 	if err != nil {
-		return supervisor.Config{}, failure.Usage("%s", err).WithNext("name a directory with MAESTRO_WORKSPACE")
+		return c, failure.Usage("%s", err).WithNext("name a directory with MAESTRO_WORKSPACE")
 	}
-	c := supervisor.Config{
+	roots, err := a.roots()
+	if err != nil {
+		return c, err
+	}
+	return supervisor.Config{
 		Protocol:     supervisor.Protocol,
-		SessionID:    x.ID,
-		ProjectID:    x.ProjectID,
-		Runner:       wire.TerminalRunner,
-		Run:          1,
+		SessionID:    own.SessionID,
+		ProjectID:    own.ProjectID,
 		Home:         h.Dir(),
-		Server:       server.Base(),
-		SessionToken: a.Getenv(wire.EnvToken),
-		RunnerToken:  speaks.Token,
+		Server:       server,
+		Roots:        roots,
+		SessionToken: own.Token,
 		Program:      program,
 		Version:      Version(),
 		Workspaces:   workspaces,
@@ -109,21 +123,16 @@ func terminalConfig(
 			Silent: supervisor.DefaultSilent,
 			Room:   supervisor.DefaultRoom,
 		},
-	}
-	if x.Run != nil {
-		c.Run, c.Resumes, c.Conversation = x.Run.Number+1, true, x.Run.Conversation
-	}
+	}, nil
+}
+
+// layersHere returns the layers of confinement that a process of the session gets on this machine.
+func layersHere(ctx context.Context, c supervisor.Config) (layers []string) {
 	for _, layer := range (confine.Policy{}).Layers(
-		confine.Available(ctx, []string{program, wire.ProgramConfined, x.ID})) {
-		c.Layers = append(c.Layers, string(layer))
+		confine.Available(ctx, []string{c.Program, wire.ProgramConfined, c.SessionID})) {
+		layers = append(layers, string(layer))
 	}
-	if len(c.Layers) == 0 {
-		a.Say("maestro: warning: the agent is not confined: it can do whatever you can\n")
-	}
-	if c.Directory, err = filepath.Abs("."); err != nil {
-		return c, err
-	}
-	return c, nil
+	return layers
 }
 
 // outcomeHere returns an error unless the session completed or waits for an answer.

@@ -26,8 +26,9 @@ import (
 )
 
 const (
-	// recordTries is how often the exit code is sent to an unreachable server.
-	recordTries = 20
+	// recordTries is how often the exit code is sent to an unreachable server; recordWithin is how long that takes.
+	recordTries  = 20
+	recordWithin = recordTries * betweenTries
 	// The exit codes for a command that cannot be run, as in shells.
 	exitNotRunnable = 126
 	exitNotThere    = 127
@@ -36,7 +37,9 @@ const (
 // sessionExec is `maestro session exec`.
 type sessionExec struct {
 	*Run
-	directory string
+	directory  string
+	allowed    []string
+	unconfined bool
 }
 
 func newSessionExec(a *Run) *cobra.Command {
@@ -50,6 +53,14 @@ and passes signals on to the command. When the command ends, Maestro records
 its exit code on the session's timeline and exits with the same code. If the
 session ends first, for example by "maestro session kill", the command is
 terminated and the exit code is 4.
+
+On Linux, the command is confined as an agent is. It can change its working
+directory, the session's workspace, and what --allow names. It can read neither
+Maestro's home nor your keys, nor the logins of other programs. Its maestro
+reaches the server through a socket, which keeps reports while the server is
+away, and holds no secret. With --unconfined, the command can do what you can,
+and gets the session's secret in MAESTRO_TOKEN: for programs that you trust, and
+for those that call the server without maestro.
 
 The command runs in the session's working directory, if it has one, and gets
 the variables that a user set with "maestro session update --env". Maestro
@@ -71,6 +82,11 @@ script that starts Claude Code with them.`,
 	cmd.Flags().StringVar(&c.directory, "working-directory", "",
 		"run the command here; if absent, in the session's working directory, or in the current one if it has none")
 	ValueName(cmd, "working-directory", "<path>")
+	cmd.Flags().StringArrayVar(&c.allowed, "allow", nil, "let the command read and change this path too")
+	ValueName(cmd, "allow", "<path>")
+	cmd.Flags().BoolVar(&c.unconfined, "unconfined", false,
+		"let the command do what you can, and give it the session's secret")
+	cmd.MarkFlagsMutuallyExclusive("allow", "unconfined")
 	return cmd
 }
 
@@ -99,6 +115,12 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return notRunnable(line[0], err)
 	}
+	if path, err = filepath.Abs(path); err != nil {
+		return notRunnable(line[0], err)
+	}
+	if c.throughSocket() && session == c.sessionID() {
+		return c.runBelow(path, line)
+	}
 	server, err := c.Connect(ctx)
 	if err != nil {
 		return err
@@ -108,19 +130,11 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 		return err
 	}
 	session = given.SessionID
-	copied := placeManifest(ctx, c.Run, session)
-	if path, err = filepath.Abs(path); err != nil {
-		return notRunnable(line[0], err)
-	}
 	c.waiting = nil // its mail is for the command
-	roots, err := c.withRoots()
+	beats, err := c.as(server, given)
 	if err != nil {
 		return err
 	}
-	beats := client.New(
-		server.Base(), given.Token, client.WithVersion(Version()), client.WithTimeout(patience),
-		client.WithIdentification(), client.WithPinned(c.homeCertificate), roots,
-	)
 	defer beats.Close()
 	first, err := beats.Heartbeat(ctx, session)
 	if err == nil && first.Ended {
@@ -136,32 +150,66 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	cmd := &exec.Cmd{
-		Path:   path,
-		Args:   line,
-		Dir:    directory,
-		Env:    environmentOf(os.Environ(), directory, given.Env, sessionEnv(server.Base(), copied, given)),
-		Stdin:  c.Stdin,
-		Stdout: c.Stdout,
-		Stderr: c.Stderr,
+	command := &exec.Cmd{
+		Path:        path,
+		Args:        line,
+		Dir:         directory,
+		Stdin:       c.Stdin,
+		Stdout:      c.Stdout,
+		Stderr:      c.Stderr,
+		SysProcAttr: bound(),
+	}
+	held, start, err := c.attach(ctx, server, beats, given, command)
+	if err != nil {
+		return err
 	}
 	running := markRunning(c.Run, session)
 	c.answered = true // from now on stdout belongs to the command
-	over, stop := c.keepAlive(context.WithoutCancel(ctx), beats, session, first.Lease)
-	err = supervise(cmd, over, func(why error) {
+	var why *sessionOver
+	ended, err := supervise(start, held.Over(), func() {
+		why = &sessionOver{c.whyOver(ctx, beats, session)}
 		c.Say("maestro: Session '%s' has ended, so its command is being ended: %s\n", session, why)
 	})
-	stop()
-	if cmd.Process == nil {
-		return notRunnable(line[0], err)
+	c.detach(ctx, held)
+	if ended == nil {
+		return c.notStarted(line[0], err)
 	}
 	others := running != nil && running.Release()
-	c.record(context.WithoutCancel(ctx), server, beats, session, line[0], cmd.ProcessState, others)
-	var because *sessionOver
-	if errors.As(err, &because) {
-		return c.ended(session, err)
+	c.record(context.WithoutCancel(ctx), server, beats, session, line[0], ended.State(), others)
+	if why != nil {
+		return c.ended(session, why)
 	}
-	if code := codeOf(cmd.ProcessState); code != 0 {
+	if code := codeOf(ended.State()); code != 0 {
+		return &commandExit{code}
+	}
+	return nil
+}
+
+// runBelow runs a command of the session to which this process belongs, below its supervisor: what that gives this
+// process, and keeps from it, holds for the command as well.
+func (c *sessionExec) runBelow(path string, line []string) error {
+	directory := c.directory
+	if directory != "" {
+		var err error
+		if directory, err = existing(directory); err != nil {
+			return err
+		}
+	}
+	command := &exec.Cmd{
+		Path:        path,
+		Args:        line,
+		Dir:         directory,
+		Stdin:       c.Stdin,
+		Stdout:      c.Stdout,
+		Stderr:      c.Stderr,
+		SysProcAttr: bound(),
+	}
+	c.answered = true
+	ended, err := supervise(func() (child, error) { return unconfined{command}, command.Start() }, nil, nil)
+	if ended == nil {
+		return notRunnable(line[0], err)
+	}
+	if code := codeOf(ended.State()); code != 0 {
 		return &commandExit{code}
 	}
 	return nil
@@ -206,7 +254,6 @@ func (c *sessionExec) onlyItself(session string, err error) error {
 // runsIn returns the directory in which the command of a session runs; "" for the current one. beats acts as the
 // session, which may read its own manifest.
 func (c *sessionExec) runsIn(ctx context.Context, beats *client.Client, session string) (directory string, err error) {
-	const next = "create it, or name another one with --working-directory"
 	if directory = c.directory; directory == "" && session != c.sessionID() {
 		if directory, err = directoryOf(ctx, beats, session); err != nil {
 			return "", err
@@ -220,7 +267,13 @@ func (c *sessionExec) runsIn(ctx context.Context, beats *client.Client, session 
 	if directory == "" {
 		return "", nil
 	}
-	if directory, err = filepath.Abs(directory); err != nil {
+	return existing(directory)
+}
+
+// existing returns the absolute path of a directory of this machine.
+func existing(directory string) (string, error) {
+	directory, err := filepath.Abs(directory)
+	if err != nil {
 		return "", err
 	}
 	info, err := os.Stat(directory)
@@ -229,7 +282,7 @@ func (c *sessionExec) runsIn(ctx context.Context, beats *client.Client, session 
 		return "", &failure.Error{
 			Code:    failure.NotFound,
 			Message: "The working directory " + Quoted(directory) + " does not exist on this machine",
-			Next:    next,
+			Next:    "create it, or name another one with --working-directory",
 		}
 	case err != nil:
 		return "", Unreadable(directory, err)
@@ -242,16 +295,9 @@ func (c *sessionExec) runsIn(ctx context.Context, beats *client.Client, session 
 
 // directoryOf returns the working directory of a session, "" if it has none.
 func directoryOf(ctx context.Context, beats *client.Client, session string) (string, error) {
-	content, err := beats.SessionManifest(ctx, session)
-	var said *client.Error
-	if errors.As(err, &said) && said.Status == http.StatusNotFound { // it was registered without one
-		return "", nil
-	}
-	var m *manifest.Manifest
-	if err == nil {
-		m, err = manifest.ParseChecked(content)
-	}
-	if err != nil {
+	m, err := manifestAs(ctx, beats, session)
+	switch {
+	case err != nil:
 		return "", &failure.Error{
 			Err:     err,
 			Code:    failure.NotFound,
@@ -259,16 +305,33 @@ func directoryOf(ctx context.Context, beats *client.Client, session string) (str
 			Why:     err.Error(),
 			Next:    "name the directory with --working-directory",
 		}
+	case m == nil:
+		return "", nil
 	}
 	return m.Session.WorkingDirectory, nil
 }
 
+// manifestAs returns the manifest of the session as which beats acts, nil if it was registered without one.
+func manifestAs(ctx context.Context, beats *client.Client, session string) (*manifest.Manifest, error) {
+	content, err := beats.SessionManifest(ctx, session)
+	var said *client.Error
+	if errors.As(err, &said) && said.Status == http.StatusNotFound {
+		return nil, nil //nolint:nilnil // that there is none is an answer
+	}
+	if err != nil {
+		return nil, err
+	}
+	return manifest.ParseChecked(content)
+}
+
 // environmentOf returns the environment of the command: everything of this process's except Maestro's variables, then
-// what a user gave the session, then the session's own. The home and the workspace are the machine's.
+// what a user gave the session, then the session's own. The home and the workspace are the machine's; a command that
+// reaches the server through a socket needs no home.
 func environmentOf(own []string, directory string, given, session map[string]string) []string {
 	env := slices.DeleteFunc(slices.Clone(own), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return strings.HasPrefix(name, "MAESTRO_") && name != "MAESTRO_HOME" && name != "MAESTRO_WORKSPACE"
+		return strings.HasPrefix(name, "MAESTRO_") &&
+			(session[wire.EnvSocket] != "" || name != "MAESTRO_HOME" && name != wire.EnvWorkspace)
 	})
 	if directory != "" {
 		env = append(env, "PWD="+directory)
@@ -276,7 +339,7 @@ func environmentOf(own []string, directory string, given, session map[string]str
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		env = append(env, name+"="+given[name])
 	}
-	for _, name := range wire.SessionEnvironment() {
+	for _, name := range slices.Sorted(maps.Keys(session)) {
 		if session[name] != "" {
 			env = append(env, name+"="+session[name])
 		}
@@ -306,47 +369,6 @@ func (c *sessionExec) ended(session string, err error) error {
 		Why:     over.why,
 		Next:    next,
 	}
-}
-
-// keepAlive sends heartbeats until stop is called. over receives one *sessionOver when the session ends.
-func (c *sessionExec) keepAlive(
-	ctx context.Context, beats *client.Client, session string, lease time.Duration,
-) (over <-chan error, stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	found, done := make(chan error, 1), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-time.After(wire.BeatAfter(lease)):
-			case <-ctx.Done():
-				return
-			}
-			beat, err := beats.Heartbeat(ctx, session)
-			switch {
-			case err == nil && beat.Ended:
-				found <- &sessionOver{c.whyOver(ctx, beats, session)}
-				return
-			case refusedForGood(err):
-				found <- &sessionOver{err.Error()}
-				return
-			case err == nil:
-				lease = beat.Lease
-			default:
-				if address := c.homeServer(); address != "" { // it may have been restarted elsewhere
-					beats.Move(address)
-				}
-			}
-		}
-	}()
-	return found, func() { cancel(); <-done }
-}
-
-// refusedForGood reports whether the server no longer accepts the session's secret: it was revoked, or the session
-// deleted.
-func refusedForGood(err error) bool {
-	var said *client.Error
-	return errors.As(err, &said) && (said.Status == http.StatusUnauthorized || said.Status == http.StatusForbidden)
 }
 
 // whyOver says how the session ended.
@@ -413,7 +435,7 @@ func (c *sessionExec) record(
 }
 
 // notRunnable returns the error for a command that does not exist.
-func notRunnable(command string, err error) error {
+func notRunnable(command string, err error) *failure.Error {
 	f := &failure.Error{
 		Code:    "NO_COMMAND",
 		Message: "The command " + Quoted(command) + " cannot be run",

@@ -13,47 +13,63 @@ import (
 // endsWithin is how long a command may take to end when asked to; then it is killed.
 const endsWithin = 10 * time.Second
 
-// supervise runs a command to its end, and forwards signals to it. A signal that asks it to end goes to all processes
-// below it too, because an agent may run in a pipe of a script; those that do not end are killed. When over says that
-// it may not continue, supervise calls ending, ends the command with all its descendants, and returns the error from
-// over.
-func supervise(cmd *exec.Cmd, over <-chan error, ending func(error)) error {
+// child is a process that this one has started.
+type child interface {
+	Pid() int
+	Signal(s os.Signal) error
+	Wait() error
+	State() *os.ProcessState
+}
+
+// unconfined is a child that runs as this process does.
+type unconfined struct{ *exec.Cmd }
+
+func (c unconfined) Pid() int                 { return c.Process.Pid }
+func (c unconfined) Signal(s os.Signal) error { return c.Process.Signal(s) }
+func (c unconfined) State() *os.ProcessState  { return c.ProcessState }
+
+// supervise starts a command, runs it to its end, and forwards signals to it. A signal that asks it to end goes to all
+// processes below it too, because an agent may run in a pipe of a script; those that do not end are killed. When over
+// is closed, it may not continue: supervise calls ending, and ends the command with all its descendants. The child is
+// nil if the command did not start.
+func supervise(start func() (child, error), over <-chan struct{}, ending func()) (child, error) {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, passedOn()...)
 	defer signal.Stop(signals)
 	processes.Adopt()
-	bindTo(cmd)
+	var command child
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // the command ends with the thread that started it: see bindTo
-		err := cmd.Start()
+		runtime.LockOSThread() // the command ends with the thread that started it: see bound
+		var err error
+		command, err = start()
 		started <- err
 		if err == nil {
-			ended <- cmd.Wait()
+			ended <- command.Wait()
 		}
 	}()
 	if err := <-started; err != nil {
-		return err
+		return nil, err
 	}
 	orphans := make(chan os.Signal, 1)
 	if signals := processes.Ended(); len(signals) > 0 { // no signals would mean all
 		signal.Notify(orphans, signals...)
 	}
 	defer signal.Stop(orphans)
-	var why, result error
+	var result error
 	var kill <-chan time.Time
-	stopped, finished := false, false
+	stopped, finished, isOver := false, false, false
 	for !finished || !noneBelow() {
 		select {
 		case <-orphans:
-			processes.Reap(cmd.Process.Pid)
+			processes.Reap(command.Pid())
 		case result = <-ended:
 			switch {
-			case why != nil:
-				endAll(os.Kill) // the processes that it left behind
-				return why
+			case isOver:
+				endAll(command, os.Kill) // the processes that it left behind
+				return command, result
 			case !stopped:
-				return result
+				return command, result
 			}
 			finished, kill = true, time.After(endsWithin)
 		case s := <-signals:
@@ -61,23 +77,21 @@ func supervise(cmd *exec.Cmd, over <-chan error, ending func(error)) error {
 			switch {
 			case deliveredByTerminal(s):
 			case stops(s):
-				endAll(s)
+				endAll(command, s)
 			default:
-				_ = cmd.Process.Signal(s) // it may have ended
+				_ = command.Signal(s) // it may have ended
 			}
-		case why = <-over:
-			ending(why)
-			endAll(terminate)
+		case <-over:
+			over, isOver = nil, true
+			ending()
+			endAll(command, terminate)
 			kill = time.After(endsWithin)
 		case <-kill:
-			endAll(os.Kill)
+			endAll(command, os.Kill)
 			if finished {
-				return result
+				return command, result
 			}
 		}
 	}
-	if why != nil {
-		return why
-	}
-	return result
+	return command, result
 }

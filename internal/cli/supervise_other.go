@@ -4,21 +4,14 @@ package cli
 
 import (
 	"os"
-	"os/exec"
+	"syscall"
 )
 
-// supervised is the command that this process runs.
-var supervised *exec.Cmd
+// bound has no meaning here: only Linux ends a command with the process that started it.
+func bound() *syscall.SysProcAttr { return nil }
 
-// bindTo records the command, the only process that endAll can reach here.
-func bindTo(cmd *exec.Cmd) { supervised = cmd }
+// endAll sends a signal to the command, the only process that is known here.
+func endAll(c child, s os.Signal) { _ = c.Signal(s) } // it may have ended
 
-// endAll sends a signal to the command.
-func endAll(s os.Signal) {
-	if supervised != nil && supervised.Process != nil {
-		_ = supervised.Process.Signal(s) // it may have ended
-	}
-}
-
-// noneBelow reports whether no process is below this one, as far as this system tells.
+// noneBelow reports that no further process is known here.
 func noneBelow() bool { return true }

@@ -51,11 +51,17 @@ func IsInsecure(err error) bool {
 	return errors.As(err, &unreachable) && tlsNext(unreachable) != ""
 }
 
-// withRoots returns the option for the authorities that MAESTRO_CA names, and for those of the system if it is not set.
+// withRoots makes a client trust the certificates that MAESTRO_CA names.
 func (a *Run) withRoots() (client.Option, error) {
+	roots, err := a.roots()
+	return client.WithRoots(roots), err
+}
+
+// roots returns the certificates that MAESTRO_CA names, nil if it is not set.
+func (a *Run) roots() (*x509.CertPool, error) {
 	path := a.Getenv(wire.EnvCA)
 	if path == "" {
-		return func(*client.Client) {}, nil
+		return nil, nil //nolint:nilnil // the system's certificates are a nil pool, too
 	}
 	content, err := readCertificates(path)
 	roots := x509.NewCertPool()
@@ -66,7 +72,7 @@ func (a *Run) withRoots() (client.Option, error) {
 		return nil, failure.Usage("MAESTRO_CA names no certificates: %s", path).WithWhy("%s", err).
 			WithNext("set it to a PEM file with the certificate that signed the server's, or with the server's own")
 	}
-	return client.WithRoots(roots), nil
+	return roots, nil
 }
 
 // maxCertificates is the longest file of certificates, in bytes: about three times that of a system.

@@ -56,6 +56,14 @@ func Open(dir string) (*Home, error) {
 		return nil, notOpened(dir, err)
 	}
 	h := &Home{dir: dir, root: root}
+	if _, err := root.Lstat(files.HiddenMark); err == nil {
+		return nil, errors.Join(&Problem{
+			What:   "The home " + dir + " is hidden from this process",
+			Why:    "an agent started it, and what an agent starts acts as its session or not at all",
+			Next:   "pass on the whole environment of the agent, with MAESTRO_SOCKET",
+			Hidden: true,
+		}, root.Close())
+	}
 	if err := h.check(); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}

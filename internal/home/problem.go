@@ -16,6 +16,8 @@ type Problem struct {
 	What, Why, Next string
 	// NoHome says that the path leads to something that is not a home and cannot become one.
 	NoHome bool
+	// Hidden says that a confined process may not see the home.
+	Hidden bool
 	err    error
 }
 

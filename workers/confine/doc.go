@@ -13,6 +13,6 @@
 // Start with policy.go and places.go (what a policy means for each path), then exec_linux.go (the order in which layers
 // are applied), mounts_linux.go, landlock_linux.go and seccomp_linux.go. Systems other than Linux offer no layer.
 //
-// The package imports none of ours. It uses landlock/syscall of go-landlock for the calls of Landlock, and
+// The package imports internal/files. It uses landlock/syscall of go-landlock for the calls of Landlock, and
 // golang.org/x/sys/unix for the others.
 package confine

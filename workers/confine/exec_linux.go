@@ -43,9 +43,11 @@ func Exec() (int, error) {
 			a.Code = refused.Code
 		}
 	}
-	if err := errors.Join(err, json.NewEncoder(answers).Encode(a), answers.Close()); err != nil || r.Try {
-		return a.Code, err
+	told := errors.Join(json.NewEncoder(answers).Encode(a), answers.Close())
+	if err != nil || r.Try {
+		return a.Code, errors.Join(err, told)
 	}
+	// If nobody reads the answer, whoever started this process is gone: then attend ends the command.
 	return attend(pid, r, lifeline, signals), nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"maestro/internal/files"
 )
 
 // mounts changes the mounts of this process's own namespace.
@@ -178,6 +180,9 @@ func (m *mounts) hide(p, above place) error {
 			return err
 		}
 		m.covers = append(m.covers, cover)
+		if err := mark(cover); err != nil {
+			return err
+		}
 		return move(cover, fd)
 	}
 	cover, err := clone(m.trees["/dev/null"])
@@ -190,6 +195,15 @@ func (m *mounts) hide(p, above place) error {
 		return err
 	}
 	return move(cover, fd)
+}
+
+// mark says in a directory that it is not as empty as it looks.
+func mark(directory int) error {
+	fd, err := unix.Openat(directory, files.HiddenMark, unix.O_WRONLY|unix.O_CREAT|unix.O_CLOEXEC, 0o400)
+	if err != nil {
+		return fmt.Errorf("mark a hidden directory: %w", err)
+	}
+	return unix.Close(fd)
 }
 
 // pin mounts the directories between a writable place and a place below it on themselves. The command could rename them

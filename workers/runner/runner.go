@@ -155,7 +155,7 @@ func (r *Runner) said() wire.RunnerWorkOf {
 		Protocol: strconv.Itoa(wire.RunnerProtocol),
 		After:    r.digest,
 		Host:     r.Host,
-		Version:  r.Config.Supervisor.Version,
+		Version:  r.Supervisor.Version,
 		Limit:    strconv.Itoa(r.Limit),
 		Running:  strconv.Itoa(len(r.started)),
 		Layers:   strings.Join(r.Layers, ","),
@@ -268,7 +268,7 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 	if err != nil {
 		return err
 	}
-	c := r.Config.Supervisor
+	c := r.Supervisor
 	c.Protocol, c.SessionID, c.ProjectID, c.Runner, c.Run = supervisor.Protocol, x.ID, x.ProjectID, r.Name, x.Run
 	c.Conversation, c.Resumes, c.Directory = x.Conversation, x.Resumes, x.Directory
 	c.Home, c.Server = r.Home.Dir(), r.Server.Base()

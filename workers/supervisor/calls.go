@@ -46,7 +46,7 @@ type calls struct {
 func newCalls(c Config, h *home.Home, logger *slog.Logger) *calls {
 	as := func(token string) *client.Client {
 		return client.New(c.Server, token, client.WithVersion(c.Version), client.WithTimeout(time.Minute),
-			client.WithIdentification(), client.WithPinned(h.CertificateAt))
+			client.WithIdentification(), client.WithPinned(h.CertificateAt), client.WithRoots(c.Roots))
 	}
 	return &calls{
 		home:    h,

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"maestro/service/wire"
+	"maestro/workers/confine"
 )
 
 // Protocol is the version of what a runner, its supervisors and the server say to each other.
@@ -30,6 +32,8 @@ type Config struct {
 	// Home is the directory of the home, Server the address of its server.
 	Home   string `json:"home"`
 	Server string `json:"server"`
+	// Roots are the certificates that the supervisor trusts, nil for the system's.
+	Roots *x509.CertPool `json:"-"`
 	// SessionToken speaks as the session, RunnerToken as its runner.
 	SessionToken string `json:"sessionToken"`
 	RunnerToken  string `json:"runnerToken"`
@@ -42,6 +46,13 @@ type Config struct {
 	// Layers are the layers of confinement that the claim announced.
 	Layers []string `json:"layers"`
 	Limits
+}
+
+func (c Config) layers() (layers []confine.Layer) {
+	for _, layer := range c.Layers {
+		layers = append(layers, confine.Layer(layer))
+	}
+	return layers
 }
 
 // Limits are what a user of the runner may change about every run.

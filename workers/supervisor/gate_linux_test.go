@@ -106,13 +106,7 @@ func newGated(t *testing.T) *gated {
 		logger:  logger,
 	}
 	t.Cleanup(c.session.Close)
-	g.keep = &keeper{
-		box:     g.box,
-		calls:   c,
-		now:     time.Now,
-		logger:  logger,
-		arrived: make(chan struct{}, 1),
-	}
+	g.keep = newKeeper(g.box, c, logger)
 	listener, err := socket.Listen(t.Context(), g.path)
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,19 @@ type keeper struct {
 	mu sync.Mutex
 }
 
+// newKeeper returns the keeper of an outbox, in which an earlier run may have left something.
+func newKeeper(box *outbox.Outbox, c *calls, logger *slog.Logger) *keeper {
+	k := &keeper{
+		box:     box,
+		calls:   c,
+		now:     time.Now,
+		logger:  logger,
+		arrived: make(chan struct{}, 1),
+	}
+	k.arrived <- struct{}{}
+	return k
+}
+
 // keep puts a command into the outbox.
 func (k *keeper) keep(r *http.Request, body []byte) (wire.Kept, error) {
 	key := r.Header.Get(wire.HeaderKey)

@@ -136,9 +136,8 @@ func (s *supervisor) skills(ids []string) (skills []agent.Skill, err error) {
 }
 
 // environment returns the variables with which the agent's maestro finds its session.
-func (s *supervisor) environment(m *manifest.Manifest) map[string]string {
-	env := wire.Environment("", s.ProjectID, s.SessionID, m.Axes().Strategy,
-		filepath.Join(s.dirs.Workspace, manifestName))
+func (s *supervisor) environment(strategy events.Strategy) map[string]string {
+	env := wire.Environment("", s.ProjectID, s.SessionID, strategy, filepath.Join(s.dirs.Workspace, manifestName))
 	delete(env, wire.EnvServerURL)
 	env[wire.EnvSocket] = s.socket
 	env[wire.EnvWorkspace] = filepath.Dir(s.dirs.Workspace)

@@ -31,8 +31,11 @@ const (
 type gate struct {
 	calls  *calls
 	keeper *keeper
-	hook   http.HandlerFunc
+	// hook decides about tool calls; nil if no agent asks.
+	hook http.HandlerFunc
+	// heard is called for each request, ended if the socket cannot be served any more.
 	heard  func()
+	ended  func(error)
 	logger *slog.Logger
 }
 
@@ -42,10 +45,15 @@ type peerKey struct{}
 // serve answers on a listener until ctx ends.
 func (g *gate) serve(ctx context.Context, listener net.Listener) error {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+wire.HookPath, g.hook)
+	if g.hook != nil {
+		mux.HandleFunc("POST "+wire.HookPath, g.hook)
+	}
 	mux.HandleFunc("POST /api/commands/{id}", g.command)
 	mux.HandleFunc("/api/", g.forward)
 	mux.HandleFunc("POST /mcp", g.forward)
+	for _, open := range []string{wire.IdentityPath, "/readyz", "/livez"} { // `maestro doctor` asks for them
+		mux.HandleFunc("GET "+open, g.forward)
+	}
 	server := &http.Server{
 		Handler:           g.onlyOwn(mux),
 		ReadHeaderTimeout: headsWithin,

@@ -142,9 +142,7 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 		asked:   map[string]string{},
 	}
 	s.secrets.Store(blank.Of(c.SessionToken, c.RunnerToken))
-	for _, layer := range c.Layers {
-		s.layers = append(s.layers, confine.Layer(layer))
-	}
+	s.layers = c.layers()
 	if s.home, err = home.Open(c.Home); err != nil {
 		return err
 	}
@@ -175,14 +173,7 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 	defer func() { err = errors.Join(err, log.Close()) }()
 	s.calls = newCalls(c, s.home, s.logger)
 	defer s.calls.close()
-	s.keeper = &keeper{
-		box:     box,
-		calls:   s.calls,
-		now:     time.Now,
-		logger:  s.logger,
-		arrived: make(chan struct{}, 1),
-	}
-	s.keeper.arrived <- struct{}{} // an earlier run may have left something
+	s.keeper = newKeeper(box, s.calls, s.logger)
 	s.mail = newMailbox(s.calls, c.SessionID, s.logger, s.look)
 	s.records = newRecords(s.calls, s.SessionID, s.Run, s.blank, s.logger)
 	s.decisions = newDecisions(log, s.blank, s.logger, s.stopUnguarded)
@@ -262,29 +253,35 @@ func SocketPath(workspaces, session string) string {
 
 // openSocket listens where the agent's programs find the supervisor.
 func (s *supervisor) openSocket(ctx context.Context, group *sync.WaitGroup) error {
-	s.socket = SocketPath(filepath.Dir(s.dirs.Workspace), s.SessionID)
-	dir := filepath.Dir(s.socket)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the directory of the agent's socket: %w", err)
-	}
-	listener, err := socket.Listen(ctx, s.socket)
-	if err != nil {
+	path := SocketPath(filepath.Dir(s.dirs.Workspace), s.SessionID)
+	if err := s.save(func(is *Saved) { is.Socket = path }); err != nil {
 		return err
 	}
-	if err := s.save(func(is *Saved) { is.Socket = s.socket }); err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	g := &gate{
+	return s.listen(ctx, group, path, &gate{
 		calls:  s.calls,
 		keeper: s.keeper,
 		hook:   func(w http.ResponseWriter, r *http.Request) { s.judge.serve(w, r) },
 		heard:  s.attention.heardNow,
+		ended:  func(err error) { s.stopUnguarded("", "its socket ended: "+err.Error()) },
 		logger: s.logger,
+	})
+}
+
+// listen lets a gate serve a socket in a directory of its own, until ctx ends.
+func (s *supervisor) listen(ctx context.Context, group *sync.WaitGroup, path string, g *gate) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the directory of the agent's socket: %w", err)
 	}
+	listener, err := socket.Listen(ctx, path)
+	if err != nil {
+		return err
+	}
+	s.socket = path
 	group.Go(func() {
 		if err := g.serve(ctx, listener); err != nil && ctx.Err() == nil {
 			s.logger.Error("the agent's socket ended", "why", err)
-			s.stopUnguarded("", "its socket ended: "+err.Error())
+			g.ended(err)
 		}
 		_ = os.RemoveAll(dir) // it holds the socket alone
 	})

@@ -64,7 +64,7 @@ func (s *supervisor) work(
 		s.judge.starts(start)
 		// Of two variables with the same name, the last one counts: a configuration may name other caches.
 		start.Env = append(addEnvironment(nil, s.caches(s.judge.dirs.Home)), start.Env...)
-		start.Env = addEnvironment(start.Env, s.given, s.environment(m))
+		start.Env = addEnvironment(start.Env, s.given, s.environment(m.Axes().Strategy))
 		s.mu.Lock()
 		s.countTurns = start.CountTurns
 		s.mu.Unlock()
@@ -297,7 +297,7 @@ func (s *supervisor) checkAgent(ctx context.Context) error {
 
 // describe returns what is known about the launch, and puts the agent's copy of its manifest into the workspace.
 func (s *supervisor) describe(content []byte) (launch agent.Launch, err error) {
-	state, temp := filepath.Join(s.dirs.Workspace, ".state"), filepath.Join(s.dirs.Workspace, ".tmp")
+	state, temp := filepath.Join(s.dirs.Workspace, ".state"), filepath.Join(s.dirs.Workspace, tempDir)
 	for _, dir := range []string{state, temp, filepath.Join(s.dirs.Workspace, cacheDir)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return launch, fmt.Errorf("make the agent's directories: %w", err)
@@ -327,18 +327,29 @@ func (s *supervisor) describe(content []byte) (launch agent.Launch, err error) {
 	}, nil
 }
 
+// tempDir is the directory in a workspace that an agent sees as /tmp.
+const tempDir = ".tmp"
+
+// boundary returns what the kernel lets every process of a session reach.
+func (s *supervisor) boundary(user string) confine.Policy {
+	return confine.Policy{
+		Home:      user,
+		ReadWrite: []string{s.dirs.Workspace},
+		ReadOnly:  []string{filepath.Join(s.dirs.Workspace, manifestName)},
+		Hidden:    []string{s.Home, filepath.Dir(s.dirs.Workspace)},
+		Exposed:   []string{s.Program},
+		Temp:      filepath.Join(s.dirs.Workspace, tempDir),
+		Sockets:   []string{s.socket},
+	}
+}
+
 // policy returns what the kernel lets the agent reach.
 func (s *supervisor) policy(start *agent.Start) confine.Policy {
 	user, _ := os.UserHomeDir() // describe has read it
-	p := confine.Policy{
-		Home:      user,
-		ReadWrite: append([]string{s.dirs.Workspace}, start.ReadWrite...),
-		ReadOnly:  append([]string{filepath.Join(s.dirs.Workspace, manifestName)}, start.ReadOnly...),
-		Hidden:    []string{s.Home, filepath.Dir(s.dirs.Workspace)},
-		Exposed:   []string{start.Path, s.Program},
-		Temp:      filepath.Join(s.dirs.Workspace, ".tmp"),
-		Sockets:   []string{s.socket},
-	}
+	p := s.boundary(user)
+	p.ReadWrite = append(p.ReadWrite, start.ReadWrite...)
+	p.ReadOnly = append(p.ReadOnly, start.ReadOnly...)
+	p.Exposed = append(p.Exposed, start.Path)
 	if s.options.PermissionMode == modeReadOnly {
 		p.Exposed = append(p.Exposed, s.dirs.Target) // it may be below a directory that is hidden by default
 	} else {

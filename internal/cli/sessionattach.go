@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/internal/files"
+	"maestro/service/wire"
+	"maestro/workers/confine"
+	"maestro/workers/preflight"
+	"maestro/workers/supervisor"
+)
+
+// as returns a client that acts as the session.
+func (c *sessionExec) as(server *client.Client, given wire.Credential) (*client.Client, error) {
+	roots, err := c.withRoots()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(
+		server.Base(), given.Token, client.WithVersion(Version()), client.WithTimeout(patience),
+		client.WithIdentification(), client.WithPinned(c.homeCertificate), roots,
+	), nil
+}
+
+// attach begins to supervise the session, and returns how its command is started.
+func (c *sessionExec) attach(
+	ctx context.Context, server, beats *client.Client, given wire.Credential, command *exec.Cmd,
+) (held *supervisor.Attached, start func() (child, error), err error) {
+	config, err := superviseConfig(ctx, c.Run, server.Base(), given)
+	if err != nil {
+		return nil, nil, err
+	}
+	if config.Directory = command.Dir; config.Directory == "" {
+		if config.Directory, err = os.Getwd(); err != nil {
+			return nil, nil, err
+		}
+	}
+	boundary := !c.unconfined && given.SessionID != c.sessionID() && runtime.GOOS == "linux"
+	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	if boundary {
+		config.Layers = layersHere(ctx, config)
+	}
+	held, err = supervisor.Attach(ctx, config, boundary, logger)
+	var unready *preflight.Failure
+	switch {
+	case errors.As(err, &unready):
+		return nil, nil, failure.Usage("%s", unready.Message).
+			WithNext("run the command elsewhere with --working-directory, or with --unconfined; or %s", unready.Fix)
+	case err != nil:
+		return nil, nil, err
+	case !boundary:
+		command.Env = environmentOf(os.Environ(), command.Dir, given.Env,
+			sessionEnv(server.Base(), placeManifest(ctx, c.Run, given.SessionID), given))
+		return held, func() (child, error) { return unconfined{command}, command.Start() }, nil
+	}
+	if start, err = c.behind(ctx, held, beats, given, command); err != nil {
+		c.detach(ctx, held)
+		return nil, nil, err
+	}
+	return held, start, nil
+}
+
+// behind returns how a command is started behind the boundary.
+func (c *sessionExec) behind(
+	ctx context.Context, held *supervisor.Attached, beats *client.Client, given wire.Credential, command *exec.Cmd,
+) (start func() (child, error), err error) {
+	m, err := manifestAs(ctx, beats, given.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	session, err := held.Environment(m)
+	if err != nil {
+		return nil, err
+	}
+	allowed := make([]string, len(c.allowed))
+	for i, path := range c.allowed {
+		if allowed[i], err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(allowed[i]); err != nil {
+			return nil, failure.Usage("--allow names %s, which cannot be used", Quoted(path)).
+				WithWhy("%s", files.Bare(err)).WithNext("name a file or directory that exists")
+		}
+	}
+	variables := held.Caches()
+	maps.Copy(variables, given.Env)
+	command.Env = environmentOf(os.Environ(), command.Dir, variables, session)
+	return func() (child, error) {
+		// A signal that comes meanwhile is for the command.
+		process, err := held.Start(context.WithoutCancel(ctx), command, allowed)
+		if err != nil {
+			return nil, err
+		}
+		return process, nil
+	}, nil
+}
+
+// detach ends the supervision of the session, once what its command's programs reported is delivered.
+func (c *sessionExec) detach(ctx context.Context, held *supervisor.Attached) {
+	kept, err := held.Close(context.WithoutCancel(ctx), recordWithin)
+	if err != nil {
+		c.Say("maestro: the supervision of the command did not end well: %s\n", err)
+	}
+	if kept > 0 {
+		c.Say("maestro: %s: the home's server delivers that once it runs\n", stillWaiting(kept))
+	}
+}
+
+// notStarted returns the error for a command that was not started.
+func (c *sessionExec) notStarted(command string, err error) error {
+	f := notRunnable(command, err)
+	var refused *confine.Refused
+	if errors.As(err, &refused) && !c.unconfined {
+		f.Err = &commandExit{refused.Code}
+		f.Next = "let it reach what it needs with --allow, or run it with --unconfined"
+	}
+	return f
+}
