@@ -279,16 +279,28 @@ func describeReport(d *events.SessionReported, index int) Entry {
 	return e
 }
 
+// trackedFile is the data of a file's entry.
+type trackedFile struct {
+	File      string `json:"file"`
+	Timestamp string `json:"timestamp"`
+}
+
+// FileOf returns the file that an entry says was changed, "" if it says something else.
+func FileOf(e *Entry) string {
+	var d trackedFile
+	if e.Type != TypeFile || json.Unmarshal(e.Data, &d) != nil {
+		return ""
+	}
+	return d.File
+}
+
 // describeFile describes a tracked file, for older clients.
 func (f fact) describeFile(d *events.SessionFileTracked) Entry {
 	said := f.Time
 	if !f.OccurredAt.IsZero() {
 		said = f.OccurredAt
 	}
-	data, _ := json.Marshal(struct { //nolint:errchkjson // two texts can always be written
-		File      string `json:"file"`
-		Timestamp string `json:"timestamp"`
-	}{d.File, said.Format("2006-01-02T15:04:05.000Z")})
+	data, _ := json.Marshal(trackedFile{d.File, said.Format("2006-01-02T15:04:05.000Z")}) //nolint:errchkjson // two texts can always be written
 	return Entry{
 		Type:      TypeFile,
 		SessionID: d.SessionID,

@@ -18,6 +18,8 @@ import (
 const (
 	predecessorWords = 20
 	predecessorBytes = 4 << 10
+	// predecessorFiles is how many of its files a session is told.
+	predecessorFiles = 50
 	// passedReasons is how many sessions are named that left nothing but the reason for which they were ended.
 	passedReasons = 5
 )
@@ -195,7 +197,23 @@ func (x *predecessor) manifest() *manifest.Predecessor {
 			Late:    word.Late,
 		})
 	}
+	told.Files = filesIn(newest(false))
 	return told
+}
+
+// filesIn returns the newest files that entries name, oldest first.
+func filesIn(newest iter.Seq[*projections.Entry]) (names []string) {
+	for e := range newest {
+		name, _ := events.Beginning(projections.FileOf(e), predecessorBytes)
+		if name == "" || slices.Contains(names, name) {
+			continue
+		}
+		if names = append(names, name); len(names) == predecessorFiles {
+			break
+		}
+	}
+	slices.Reverse(names)
+	return names
 }
 
 // teller returns a short name for the source of an event: a session's id, or user and the name of a token other than

@@ -139,7 +139,7 @@ func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (p
 	if err != nil {
 		return prompts{}, err
 	}
-	told, err := supervisor.RenderPrompts(ctx, server, m, id, a.Getenv(wire.EnvProjectID), "")
+	told, err := supervisor.RenderPrompts(ctx, server, m, id, a.Getenv(wire.EnvProjectID), "", nil)
 	return prompts{told.System, told.Task}, err
 }
 

@@ -38,11 +38,16 @@ func supervise(start func() (child, error), over <-chan struct{}, ending func())
 	defer signal.Stop(signals)
 	processes.Adopt()
 	var command child
+	var children processes.Children
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // the command ends with the thread that started it: see bound
-		var err error
-		command, err = start()
+		err := children.Start(func() (pid int, err error) {
+			if command, err = start(); err != nil {
+				return 0, err
+			}
+			return command.Pid(), nil
+		})
 		started <- err
 		if err == nil {
 			ended <- command.Wait()
@@ -62,7 +67,7 @@ func supervise(start func() (child, error), over <-chan struct{}, ending func())
 	for !finished || !noneBelow() {
 		select {
 		case <-orphans:
-			processes.Reap(command.Pid())
+			children.Reap()
 		case result = <-ended:
 			switch {
 			case isOver:

@@ -19,6 +19,8 @@ type Predecessor struct {
 	Earlier []Word `json:"earlier,omitempty"`
 	// Words are its newest reports and mail, oldest first.
 	Words []Word `json:"words"`
+	// Files are the newest files that it said it changed, oldest first.
+	Files []string `json:"files,omitempty"`
 	// Cut names the truncated ones of endReason and result.
 	Cut []string `json:"cut,omitempty"`
 }

@@ -59,13 +59,13 @@ func Adopt() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // an older kernel gives them to init
 }
 
-// Ended are the signals that say that a child has ended; none where [Reap] has nothing to do.
+// Ended are the signals that say that a child has ended; none where [Children.Reap] has nothing to do.
 func Ended() []os.Signal { return []os.Signal{syscall.SIGCHLD} }
 
-// Reap removes adopted processes that have ended from the process table, except one that somebody else waits for.
-func Reap(except int) {
+// reap removes children that have ended from the process table, except some.
+func reap(except map[int]bool) {
 	for _, pid := range children()[os.Getpid()] {
-		if pid != except {
+		if !except[pid] {
 			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // it may still run
 		}
 	}

@@ -20,8 +20,8 @@ func Adopt() {}
 // Ended are the signals that say that a child has ended; none is needed here.
 func Ended() []os.Signal { return nil }
 
-// Reap does nothing.
-func Reap(int) {}
+// reap does nothing.
+func reap(map[int]bool) {}
 
 // Below returns nothing: this system does not list processes.
 func Below(int) []int { return nil }

@@ -23,6 +23,14 @@ type Session struct {
 	Workspace string
 	// Before are the newest of its reports and mail, oldest first: an agent that is restarted in it does not know them.
 	Before []manifest.Word
+	// Changes are what its agent finds in the working directory, if another agent worked there before.
+	Changes []Change
+}
+
+// Change is what one look at a working directory shows. Cut says that Text is only the beginning.
+type Change struct {
+	Name, Text string
+	Cut        bool
 }
 
 // Renderer writes prompts. The zero value uses the built-in workflows.

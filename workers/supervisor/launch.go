@@ -123,17 +123,16 @@ func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy conf
 		interrupts: start.Interrupt,
 		ended:      make(chan struct{}),
 	}
-	l.process, err = confine.Start(ctx, []string{s.Program, wire.ProgramConfined, s.SessionID}, policy, s.layers, cmd)
+	l.process, err = s.start(ctx, policy, cmd)
 	if err := errors.Join(err, writing.Close()); err != nil {
 		return nil, errors.Join(err, reading.Close(), output.Close(), problems.Close())
 	}
-	s.waited.Store(int64(l.process.Pid()))
 	copied := make(chan error, 1)
 	go func() { copied <- l.stream.copy(reading) }()
 	go func() {
 		defer close(l.ended)
 		err := l.process.Wait()
-		s.waited.Store(0)
+		s.children.Ended(l.process.Pid())
 		// What the program left behind may keep the pipe open.
 		s.endBelow()
 		var late error
@@ -152,6 +151,19 @@ func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy conf
 			problems.Close())
 	}()
 	return l, nil
+}
+
+// start starts a program behind the boundary. Whoever has waited for it says so to s.children.
+func (s *supervisor) start(ctx context.Context, policy confine.Policy, cmd *exec.Cmd) (*confine.Process, error) {
+	var process *confine.Process
+	err := s.children.Start(func() (pid int, err error) {
+		process, err = confine.Start(ctx, []string{s.Program, wire.ProgramConfined, s.SessionID}, policy, s.layers, cmd)
+		if err != nil {
+			return 0, err
+		}
+		return process.Pid(), nil
+	})
+	return process, err
 }
 
 // outcomeOf describes how the program ended.
@@ -215,7 +227,7 @@ func (s *supervisor) endBelow() {
 			return
 		}
 		processes.Kill(below)
-		processes.Reap(int(s.waited.Load()))
+		s.children.Reap()
 		<-s.calls.after(10 * time.Millisecond)
 	}
 	s.logger.Warn("processes of the agent could not be ended", "pids", processes.Below(os.Getpid()))

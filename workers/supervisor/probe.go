@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os/exec"
@@ -24,15 +25,17 @@ const probePayload = `{"hook_event_name":"PreToolUse","tool_name":"` + probeTool
 
 // probeHook runs the hook as an agent's program would, and fails unless it denies a call: the programs let a call run
 // if their hook does not work.
-func probeHook(ctx context.Context, line []string) error {
+func (s *supervisor) probeHook(ctx context.Context, line []string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stdin = strings.NewReader(probePayload)
 	cmd.WaitDelay = time.Second
-	said, err := cmd.CombinedOutput()
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	err := s.children.Run(cmd)
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == agent.ExitDenied && strings.Contains(string(said), "probe") {
+	if errors.As(err, &exit) && exit.ExitCode() == agent.ExitDenied && strings.Contains(said.String(), "probe") {
 		return nil
 	}
 	why := "it allowed a call that it must deny"

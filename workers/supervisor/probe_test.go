@@ -23,7 +23,7 @@ func TestProbeHook(t *testing.T) {
 		"is missing":         {[]string{"/nonexistent/maestro"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := probeHook(t.Context(), test.line)
+			err := (&supervisor{}).probeHook(t.Context(), test.line)
 			var failed *preflight.Failure
 			if test.ok && err != nil || !test.ok && (!errors.As(err, &failed) || failed.Check != preflight.CheckHook) {
 				t.Errorf("got %v", err)

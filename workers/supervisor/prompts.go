@@ -20,9 +20,10 @@ type stored struct{ id, text string }
 func (t stored) Template(id string) (string, bool) { return t.text, id == t.id }
 
 // RenderPrompts renders the prompts of a session from its manifest (docs/spec/002-prompt-contract.md, "Canonical System
-// Prompt Shape"). c acts as the session. workspace is the session's own directory, "" if it is not known.
+// Prompt Shape"). c acts as the session. workspace is the session's own directory, "" if it is not known;
+// changes are what was found in the working directory.
 func RenderPrompts(
-	ctx context.Context, c *client.Client, m *manifest.Manifest, id, project, workspace string,
+	ctx context.Context, c *client.Client, m *manifest.Manifest, id, project, workspace string, changes []prompt.Change,
 ) (Prompts, error) {
 	me, err := c.Whoami(ctx)
 	if err != nil {
@@ -39,6 +40,7 @@ func RenderPrompts(
 		Queue:     me.Queue,
 		SpawnedBy: me.SpawnedBy,
 		Workspace: workspace,
+		Changes:   changes,
 	}
 	if me.Project != "" {
 		about.ProjectID = me.Project

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -184,13 +185,14 @@ func addEnvironment(env []string, more ...map[string]string) []string {
 }
 
 // runBriefly runs a program that says something about itself.
-func runBriefly(ctx context.Context, path string, args, env []string) ([]byte, error) {
+func (s *supervisor) runBriefly(ctx context.Context, path string, args, env []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkWithin)
 	defer cancel()
+	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = env
-	cmd.WaitDelay = time.Second
-	return cmd.Output()
+	cmd.Env, cmd.Stdout, cmd.WaitDelay = env, &said, time.Second
+	err := s.children.Run(cmd)
+	return said.Bytes(), err
 }
 
 // newJudge returns the judge of the run's tool calls.

@@ -66,8 +66,8 @@ type supervisor struct {
 	over     chan struct{}
 	overOnce sync.Once
 	why      string
-	// waited is the process that somebody waits for.
-	waited atomic.Int64
+	// children are the processes that somebody waits for.
+	children processes.Children
 
 	mu    sync.Mutex
 	saved Saved
@@ -227,7 +227,7 @@ func (s *supervisor) reap(ctx context.Context) {
 	for {
 		select {
 		case <-ended:
-			processes.Reap(int(s.waited.Load()))
+			s.children.Reap()
 		case <-ctx.Done():
 			return
 		}

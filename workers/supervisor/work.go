@@ -18,6 +18,7 @@ import (
 	"maestro/workers/confine"
 	"maestro/workers/manifest"
 	"maestro/workers/preflight"
+	"maestro/workers/prompt"
 )
 
 const (
@@ -171,7 +172,7 @@ func (s *supervisor) prepare(
 				launch.HookSeconds = int((answersWithin + hookMargin).Seconds())
 				launch.Hook = append(launch.Hook, "--within", (answersWithin + hookMargin).String())
 			}
-			err = probeHook(ctx, launch.Hook)
+			err = s.probeHook(ctx, launch.Hook)
 		}
 		if err == nil {
 			return launch, m, nil
@@ -284,7 +285,7 @@ func (s *supervisor) check(
 
 // checkAgent makes the checks of the agent's own program.
 func (s *supervisor) checkAgent(ctx context.Context) error {
-	for _, found := range s.driver.Check(ctx, os.Environ(), runBriefly) {
+	for _, found := range s.driver.Check(ctx, os.Environ(), s.runBriefly) {
 		return &preflight.Failure{
 			Check:   preflight.Check(found.ID),
 			Path:    found.Path,
@@ -365,8 +366,12 @@ func (s *supervisor) begin(ctx context.Context, m *manifest.Manifest) (prompts P
 	if err != nil {
 		return prompts, err
 	}
+	var changes []prompt.Change
+	if s.Conversation == "" && s.takesOver(m) {
+		changes = s.changes(ctx)
+	}
 	err = s.calls.until(ctx, func(ctx context.Context) (err error) {
-		prompts, err = RenderPrompts(ctx, s.calls.session, m, s.SessionID, s.ProjectID, s.dirs.Workspace)
+		prompts, err = RenderPrompts(ctx, s.calls.session, m, s.SessionID, s.ProjectID, s.dirs.Workspace, changes)
 		return err
 	})
 	return prompts, err
