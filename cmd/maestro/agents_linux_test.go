@@ -254,6 +254,76 @@ func TestAnotherServerTakesTheAddress(t *testing.T) {
 	h.nothingLeft()
 }
 
+// TestSuccessorSeesWhatWasDone: the agent that takes a task over is told what the one before it reported, which files
+// it named, and what its working directory holds. Git runs behind the boundary, whatever the repository configures.
+func TestSuccessorSeesWhatWasDone(t *testing.T) {
+	const worker = `#!/bin/bash
+prompt=$(cat)
+if [[ $prompt != *found_before* ]]; then
+	echo "half a fix" >>fix.txt
+	echo new >added.txt
+	git config core.fsmonitor "touch $PWD/fsmonitor"
+	git config diff.external "touch $PWD/external"
+	git config core.pager "touch $PWD/pager"
+	maestro track-file fix.txt && maestro report progress "the parser is half done"
+	exit 7
+fi
+echo "$prompt" >prompt.txt
+maestro report complete "taken over"
+`
+	h := newAgents(t, worker)
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", h.target, "-c", "user.name=a", "-c",
+			"user.email=a@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	git("init", "-q")
+	if err := os.WriteFile(filepath.Join(h.target, "fix.txt"), []byte("the fault\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git("add", "fix.txt")
+	git("commit", "-qm", "Show the fault")
+	first := h.spawn(nil)
+	h.until("the first agent has ended", func() bool { return h.list()[0].EndedAt != nil })
+	var task string
+	for _, x := range h.list() {
+		if x.ID == first {
+			task = x.TaskIDs[0]
+		}
+	}
+	h.spawn(map[string]any{"taskIds": []any{task}})
+	h.until("the second agent has ended", func() bool {
+		return !slices.ContainsFunc(h.list(), func(x wire.Session) bool { return x.EndedAt == nil })
+	})
+	content, err := os.ReadFile(filepath.Join(h.target, "prompt.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt := string(content)
+	for _, want := range []string{
+		"the parser is half done", // what it reported
+		`<entry name="files">fix.txt</entry>`,
+		`<git shows="commits">`, "Show the fault", `<git shows="status">`, " M fix.txt", "?? added.txt",
+		`<git shows="diff">`, "+half a fix",
+	} {
+		if !strings.Contains(prompt, want) {
+			t.Errorf("the prompt of the second agent lacks %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(prompt)
+	}
+	for _, name := range []string{"fsmonitor", "external", "pager"} {
+		if _, err := os.Stat(filepath.Join(h.target, name)); err == nil {
+			t.Errorf("git ran the program that the first agent had configured as %s", name)
+		}
+	}
+	h.nothingLeft()
+}
+
 // supervisor returns the process of a session's supervisor, 0 if there is none.
 func (h *agentsHome) supervisor(session string) int {
 	out, err := exec.Command("pgrep", "-f", "maestro "+wire.ProgramSupervisor+" "+session+"$").Output()
