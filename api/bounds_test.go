@@ -58,6 +58,8 @@ var bounds = map[string]string{
 	"UsageView.models":                byFew,
 	"Runners.runners":                 byFew,
 	"Runner.layers":                   byFew,
+	"Runner.workers":                  "+waiting",
+	"Runner.orchestrators":            "+waiting",
 	"RunnerWork.sessions":             "+more",
 	"SessionBody.timeline":            byWhole,
 	"SessionQueueBody.items":          "+itemsMore",

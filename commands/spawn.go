@@ -344,7 +344,7 @@ func beyondLater(spawner *projections.Session, kind sessionKind, id string) bool
 func (x *SpawnSession) valid() error {
 	for pointer, line := range map[string]string{
 		"/model": x.Model, "/agent": x.Agent, "/permissionMode": x.PermissionMode, "/thinkingMode": x.ThinkingMode,
-		"/templateId": x.TemplateID,
+		"/templateId": x.TemplateID, "/network": x.Network,
 	} {
 		if err := ValidLine(pointer, line, MaxName); err != nil {
 			return err

@@ -81,6 +81,7 @@ type AgentOptions struct {
 	MaxTurns         int    `json:"maxTurns,omitempty" absent:"any number of turns" doc:"how many turns the agent may take"`
 	WorkingDirectory string `json:"workingDirectory,omitempty" flag:"<path>" doc:"where the agent works; the project's if absent"`
 	TemplateID       string `json:"templateId,omitempty" flag:"template <templateId>" doc:"the template of its prompt"`
+	Network          string `json:"network,omitempty" flag:"open|none|<ports>" doc:"what the agent may reach: none, or TCP ports such as 443,8080; open if absent"`
 }
 
 // SessionRegistered: the session started work. With created set, registering also created it.

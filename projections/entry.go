@@ -300,7 +300,8 @@ func (f fact) describeFile(d *events.SessionFileTracked) Entry {
 	if !f.OccurredAt.IsZero() {
 		said = f.OccurredAt
 	}
-	data, _ := json.Marshal(trackedFile{d.File, said.Format("2006-01-02T15:04:05.000Z")}) //nolint:errchkjson // two texts can always be written
+	tracked := trackedFile{d.File, said.Format("2006-01-02T15:04:05.000Z")}
+	data, _ := json.Marshal(tracked) //nolint:errchkjson // two texts can always be written
 	return Entry{
 		Type:      TypeFile,
 		SessionID: d.SessionID,

@@ -203,11 +203,13 @@ func (x *predecessor) manifest() *manifest.Predecessor {
 
 // filesIn returns the newest files that entries name, oldest first.
 func filesIn(newest iter.Seq[*projections.Entry]) (names []string) {
+	known := map[string]bool{"": true}
 	for e := range newest {
 		name, _ := events.Beginning(projections.FileOf(e), predecessorBytes)
-		if name == "" || slices.Contains(names, name) {
+		if known[name] {
 			continue
 		}
+		known[name] = true
 		if names = append(names, name); len(names) == predecessorFiles {
 			break
 		}

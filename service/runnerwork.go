@@ -25,6 +25,8 @@ const (
 	// runnersKept bounds the runners that are remembered, layersShown the length of what each says of its layers.
 	runnersKept = 1000
 	layersShown = 500
+	// lineShown is how many sessions of a line are named.
+	lineShown = 100
 	// runnerGone is when a runner that has not asked is no longer shown.
 	runnerGone = 5 * time.Minute
 )
@@ -114,6 +116,9 @@ func workFor(state *projections.State, x *projections.Session, runner string) (o
 		Agent:     x.Agent,
 		Role:      x.Role,
 	}
+	if x.Options != nil {
+		one.Network = x.Options.Network
+	}
 	if p := state.Project(x.ProjectID); p != nil {
 		one.Directory = p.WorkingDir
 	}
@@ -182,8 +187,16 @@ func (v View) ListRunners(_ *struct{}) (wire.Runners, error) {
 	slices.SortFunc(list, func(a, b wire.Runner) int { return strings.Compare(a.Name, b.Name) })
 	for i := range list {
 		for _, one := range workOf(v.State, list[i].Name).Sessions {
-			if one.State == wire.WorkClaim {
-				list[i].Waiting++
+			if one.State != wire.WorkClaim {
+				continue
+			}
+			list[i].Waiting++
+			line := &list[i].Workers
+			if one.Role == events.RoleOrchestrator {
+				line = &list[i].Orchestrators
+			}
+			if len(*line) < lineShown {
+				*line = append(*line, one.ID)
 			}
 		}
 	}

@@ -274,8 +274,10 @@ maestro report complete "taken over"
 	h := newAgents(t, worker)
 	git := func(args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", h.target, "-c", "user.name=a", "-c",
-			"user.email=a@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{
+			"-C", h.target, "-c", "user.name=a", "-c",
+			"user.email=a@example.com", "-c", "commit.gpgsign=false",
+		}, args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}

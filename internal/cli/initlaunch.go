@@ -46,7 +46,11 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	if err != nil {
 		return err
 	}
-	if c.Layers = layersHere(ctx, c); len(c.Layers) == 0 {
+	network, _, err := confine.ParseNetwork(m.Session.Network)
+	if err != nil {
+		return failure.Usage("The network of the session's manifest: %s", err)
+	}
+	if c.Layers = layersHere(ctx, c, confine.Policy{Network: network}); len(c.Layers) == 0 {
 		a.Say("maestro: warning: the agent is not confined: it can do whatever you can\n")
 	}
 	c.Runner, c.Run, c.RunnerToken = wire.TerminalRunner, 1, speaks.Token
@@ -59,15 +63,11 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	asRunner := client.New(server.Base(), speaks.Token, client.WithVersion(Version()), client.WithTimeout(patience),
 		client.WithIdentification(), client.WithPinned(a.homeCertificate), client.WithRoots(c.Roots))
 	defer asRunner.Close()
-	name := m.Session.Agent
-	if name == "" {
-		name = agent.Claude
-	}
 	if _, err := asRunner.Do(ctx, "session:claim", &commands.ClaimSession{
 		SessionID: x.ID,
 		Run:       c.Run,
 		Host:      hostname(),
-		Agent:     name,
+		Agent:     supervisor.AgentOf(x.Agent, m),
 		Layers:    c.Layers,
 	}, client.Options{}); err != nil {
 		return err
@@ -127,8 +127,8 @@ func superviseConfig(
 }
 
 // layersHere returns the layers of confinement that a process of the session gets on this machine.
-func layersHere(ctx context.Context, c supervisor.Config) (layers []string) {
-	for _, layer := range (confine.Policy{}).Layers(
+func layersHere(ctx context.Context, c supervisor.Config, p confine.Policy) (layers []string) {
+	for _, layer := range p.Layers(
 		confine.Available(ctx, []string{c.Program, wire.ProgramConfined, c.SessionID})) {
 		layers = append(layers, string(layer))
 	}

@@ -170,6 +170,7 @@ func (c *sessionInfo) run(ctx context.Context, args []string) error {
 	}
 	shown := struct {
 		wire.Session
+		Waits    string       `json:"waits,omitempty"`
 		Timeline []wire.Entry `json:"timeline,omitempty"`
 	}{}
 	if shown.Session, err = Ask(ctx, c.Run, (*client.Client).Session, id); err != nil {
@@ -180,8 +181,9 @@ func (c *sessionInfo) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
+	shown.Waits = waits(ctx, c.Run, shown.Session)
 	c.Result(shown, func() {
-		showSession(c.Run, shown.Session)
+		showSession(c.Run, shown.Session, shown.Waits)
 		c.Run.timeline(shown.Timeline)
 	})
 	return nil
@@ -207,7 +209,7 @@ func (a *Run) noSession(otherwise error) error {
 	return otherwise
 }
 
-func showSession(a *Run, x wire.Session) {
+func showSession(a *Run, x wire.Session, waits string) {
 	a.hanging(x.ID+"  ", x.Name)
 	a.Field("Status", statusText(x)+Prefixed(": ", x.EndReason))
 	a.Field("Role", string(x.Role)+", strategy "+string(x.Strategy))
@@ -251,7 +253,7 @@ func showSession(a *Run, x wire.Session) {
 	if x.EndedAt != nil {
 		a.Field("Ended", a.When(*x.EndedAt))
 	}
-	showRun(a, x)
+	showRun(a, x, waits)
 	if x.Permissions != nil {
 		a.Field("May", strings.Join(x.Permissions.Commands, ", "))
 	}

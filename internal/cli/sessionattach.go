@@ -47,7 +47,7 @@ func (c *sessionExec) attach(
 	boundary := !c.unconfined && given.SessionID != c.sessionID() && runtime.GOOS == "linux"
 	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	if boundary {
-		config.Layers = layersHere(ctx, config)
+		config.Layers = layersHere(ctx, config, confine.Policy{})
 	}
 	held, err = supervisor.Attach(ctx, config, boundary, logger)
 	var unready *preflight.Failure

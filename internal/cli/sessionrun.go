@@ -1,18 +1,50 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"maestro/api/client"
 	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
+// waits describes how a session waits for its runner; "" if it does not, or if this caller may not see that.
+func waits(ctx context.Context, a *Run, x wire.Session) string {
+	if a.moment != "" || x.Runner == "" || x.EndedAt != nil || x.Run != nil && !x.Run.Resumed {
+		return ""
+	}
+	list, err := Look(ctx, a, (*client.Client).Runners)
+	if err != nil {
+		return "" // only the user sees the runners
+	}
+	for _, r := range list.Runners {
+		if r.Name != x.Runner {
+			continue
+		}
+		line := r.Workers
+		if x.Role == events.RoleOrchestrator {
+			line = r.Orchestrators
+		}
+		place := slices.Index(line, x.ID)
+		if place < 0 {
+			return fmt.Sprintf("for runner %s, in a line of %d", r.Name, r.Waiting)
+		}
+		return fmt.Sprintf("for runner %s, as number %d in line; it runs %d of at most %d", r.Name, place+1, r.Running,
+			r.Limit)
+	}
+	return "for runner " + x.Runner +
+		", which has not asked for work lately: is its server running without --no-runner?"
+}
+
 // showRun shows the last run of a session, and what all its runs used.
-func showRun(a *Run, x wire.Session) {
+func showRun(a *Run, x wire.Session, waits string) {
 	a.Field("Runner", x.Runner)
+	a.Field("Waits", waits)
 	if run := x.Run; run != nil {
 		on := ""
 		if run.Host != "" {

@@ -61,6 +61,8 @@ type RunnerSession struct {
 	Directory string `json:"directory,omitempty"`
 	// Agent is the agent that the session names; "" for the default.
 	Agent string `json:"agent,omitempty"`
+	// Network is how its manifest restricts the network; "" if it does not.
+	Network string `json:"network,omitempty"`
 }
 
 // Runners are the runners that asked for work lately, by name.
@@ -78,6 +80,9 @@ type Runner struct {
 	Limit   int `json:"limit"`
 	Running int `json:"running"`
 	Waiting int `json:"waiting"`
+	// Workers and Orchestrators are the first that wait, in their order: each role has places of its own.
+	Workers       []string `json:"workers,omitempty"`
+	Orchestrators []string `json:"orchestrators,omitempty"`
 	// SeenAt is when it asked last.
 	SeenAt events.Millis `json:"seenAt"`
 }

@@ -2988,6 +2988,8 @@ export interface components {
              * @description how many turns the agent may take
              */
             maxTurns?: number;
+            /** @description what the agent may reach: none, or TCP ports such as 443,8080; open if absent */
+            network?: string;
             /** @description what the agent may do without asking; acceptEdits if absent */
             permissionMode?: string;
             /** @description the template of its prompt */
@@ -4250,6 +4252,8 @@ export interface components {
             maxTurns?: number;
             /** @description sonnet, opus, haiku, or the full name of a model */
             model: string;
+            /** @description open (default), none, or the TCP ports that it may connect to, such as 443,8080 */
+            network?: string;
             /**
              * @description what happens when a step needs permission
              * @enum {string}
@@ -4432,6 +4436,8 @@ export interface components {
              */
             maxTurns?: number;
             model?: string;
+            /** @description what the agent may reach: none, or TCP ports such as 443,8080; open if absent */
+            network?: string;
             /** @description what the agent may do without asking; acceptEdits if absent */
             permissionMode?: string;
             /** @description That of the first task if empty. */
@@ -5425,6 +5431,7 @@ export interface components {
              */
             limit: number;
             name: string;
+            orchestrators?: string[];
             /** Format: int64 */
             running: number;
             /**
@@ -5435,6 +5442,8 @@ export interface components {
             version?: string;
             /** Format: int64 */
             waiting: number;
+            /** @description And orchestrators are the first that wait, in their order: each role has places of its own. */
+            workers?: string[];
         };
         /** @description Lets a runner speak for one session, until the session is resumed. */
         RunnerCredential: {
@@ -5451,6 +5460,8 @@ export interface components {
             /** @description Where its project works; "" if that is not known. */
             directory?: string;
             id: string;
+            /** @description How its manifest restricts the network; "" if it does not. */
+            network?: string;
             projectId: string;
             /** @description Says that there was an earlier run. */
             resumes?: boolean;
@@ -6238,6 +6249,8 @@ export interface components {
             model?: string;
             /** @description the name that people use */
             name?: string;
+            /** @description what the agent may reach: none, or TCP ports such as 443,8080; open if absent */
+            network?: string;
             /** @description what the agent may do without asking; acceptEdits if absent */
             permissionMode?: string;
             /** @description the project; a session's own if absent */

@@ -72,6 +72,8 @@ type Session struct {
 	AllowedCommands *[]string `json:"allowedCommands,omitempty" is:"command" use:"command" doc:"exactly these and the core ones; absent: by role and strategy"`
 	// Agent is "" for claude.
 	Agent string `json:"agent,omitempty" is:"agent" use:"agent" doc:"claude (default), codex, gemini, a configured one, or auto: by the task"`
+	// Network is what a runner lets the agent reach: see confine.ParseNetwork.
+	Network string `json:"network,omitempty" is:"network" doc:"open (default), none, or the TCP ports that it may connect to, such as 443,8080"`
 }
 
 // Context is further information for the agent.

@@ -84,6 +84,10 @@ var rules = map[string]rule{
 		fits: lazyregexp.New(`^[a-z]+(-[a-z]+)*(:[a-z]+(-[a-z]+)*){0,2}$`), most: 64,
 		what: "a command id, 'command' or 'parent:subcommand' in lower-case words, such as task:get",
 	},
+	"network": {
+		fits: lazyregexp.New(`^(open|none|[1-9][0-9]{0,4}(,[1-9][0-9]{0,4}){0,15})$`),
+		what: "open, none, or up to 16 TCP ports such as 443,8080",
+	},
 	"agent": {
 		fits: lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), most: 64,
 		what: "the name of an agent, such as claude",

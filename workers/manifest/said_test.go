@@ -25,6 +25,7 @@ func TestSpawnIsInItsManifest(t *testing.T) {
 			MaxTurns:         7,
 			WorkingDirectory: "/w",
 			TemplateID:       "tmpl_1",
+			Network:          "443",
 		},
 	}
 	options := reflect.ValueOf(&spawn.AgentOptions).Elem()

@@ -14,7 +14,7 @@ import (
 // Check is what a failure is about.
 type Check string
 
-// The checks, in the order in which they are made. The last three are those of an agent's driver and supervisor.
+// The checks, in the order in which they are made. The last four are those of an agent's driver and supervisor.
 const (
 	CheckPaths        Check = "paths"
 	CheckWorkspace    Check = "workspace_dir"
@@ -25,6 +25,7 @@ const (
 	CheckAgent        Check = "agent"
 	CheckHook         Check = "hook"
 	CheckSkills       Check = "skills"
+	CheckNetwork      Check = "network"
 )
 
 // Failure says that a run cannot start. Match it with errors.As.
@@ -229,7 +230,7 @@ func named(check Check) string {
 		return "workspace"
 	case CheckOrchestrator:
 		return "orchestrator's directory"
-	case CheckTarget, CheckPaths, CheckPermissions, CheckDisk, CheckAgent, CheckHook, CheckSkills:
+	case CheckTarget, CheckPaths, CheckPermissions, CheckDisk, CheckAgent, CheckHook, CheckSkills, CheckNetwork:
 	}
 	return "working directory"
 }

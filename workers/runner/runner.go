@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,8 @@ import (
 	"maestro/internal/home"
 	"maestro/service/wire"
 	"maestro/workers/agent"
+	"maestro/workers/confine"
+	"maestro/workers/manifest"
 	"maestro/workers/processes"
 	"maestro/workers/supervisor"
 )
@@ -45,6 +48,8 @@ type Server interface {
 	// Credential returns the secret of a session, RunnerCredential one with which its supervisor speaks as the runner.
 	Credential(ctx context.Context, session string) (wire.Credential, error)
 	RunnerCredential(ctx context.Context, session string) (wire.RunnerCredential, error)
+	// SessionManifest returns the manifest of a session.
+	SessionManifest(ctx context.Context, session string) (json.RawMessage, error)
 	// Base is the address of the server.
 	Base() string
 }
@@ -59,8 +64,8 @@ type Config struct {
 	Home   *home.Home
 	// Start starts a supervisor; it returns once the process exists, and calls ended when it has ended.
 	Start func(c supervisor.Config, ended func(error)) error
-	// Layers are the layers of confinement that every run gets.
-	Layers []string
+	// Layers are the layers of confinement that this machine has for a run.
+	Layers []confine.Layer
 	// Supervisor is what every supervisor is told, besides its session and its secrets.
 	Supervisor supervisor.Config
 	Logger     *slog.Logger
@@ -158,7 +163,7 @@ func (r *Runner) said() wire.RunnerWorkOf {
 		Version:  r.Supervisor.Version,
 		Limit:    strconv.Itoa(r.Limit),
 		Running:  strconv.Itoa(len(r.started)),
-		Layers:   strings.Join(r.Layers, ","),
+		Layers:   strings.Join(named(confine.Policy{}.Layers(r.Layers)), ","),
 	}
 }
 
@@ -224,16 +229,17 @@ func (r *Runner) began(x wire.RunnerSession) bool {
 
 // claim begins a session's next run. Somebody else may have been faster, or the session may have ended meanwhile.
 func (r *Runner) claim(ctx context.Context, x wire.RunnerSession) bool {
-	name := x.Agent
-	if name == "" {
-		name = agent.Claude
+	name, err := r.agentOf(ctx, x)
+	if err != nil {
+		r.Logger.Warn("a session was not claimed", "session", x.ID, "run", x.Run, "why", err)
+		return false
 	}
 	answer, err := r.Server.Do(ctx, "session:claim", &commands.ClaimSession{
 		SessionID: x.ID,
 		Run:       x.Run,
 		Host:      r.Host,
 		Agent:     name,
-		Layers:    r.Layers,
+		Layers:    r.layersOf(x),
 	}, client.Options{Key: fmt.Sprintf("%s/%d/claim", x.ID, x.Run)})
 	if err != nil {
 		r.Logger.Warn("a session was not claimed", "session", x.ID, "run", x.Run, "why", err)
@@ -244,6 +250,39 @@ func (r *Runner) claim(ctx context.Context, x wire.RunnerSession) bool {
 	}
 	r.start(ctx, x)
 	return true
+}
+
+// agentOf returns the name of the agent of a session: which one auto means, its manifest says.
+func (r *Runner) agentOf(ctx context.Context, x wire.RunnerSession) (string, error) {
+	if x.Agent != supervisor.AutoAgent {
+		return cmp.Or(x.Agent, agent.Claude), nil
+	}
+	content, err := r.Server.SessionManifest(ctx, x.ID)
+	if err != nil {
+		return "", fmt.Errorf("find out which agent auto means: %w", err)
+	}
+	m, err := manifest.ParseChecked(content)
+	if err != nil {
+		return x.Agent, nil //nolint:nilerr // the supervisor says what is wrong with the manifest
+	}
+	return supervisor.AgentOf(x.Agent, m), nil
+}
+
+// layersOf returns the layers that the agent of a session gets. The supervisor refuses to launch it without one that
+// its network needs.
+func (r *Runner) layersOf(x wire.RunnerSession) []string {
+	network, _, err := confine.ParseNetwork(x.Network)
+	if err != nil {
+		network = confine.Open // the supervisor says what is wrong
+	}
+	return named(confine.Policy{Network: network}.Layers(r.Layers))
+}
+
+func named(layers []confine.Layer) (names []string) {
+	for _, layer := range layers {
+		names = append(names, string(layer))
+	}
+	return names
 }
 
 // start starts the supervisor of a run that has begun.
@@ -272,7 +311,7 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 	c.Protocol, c.SessionID, c.ProjectID, c.Runner, c.Run = supervisor.Protocol, x.ID, x.ProjectID, r.Name, x.Run
 	c.Conversation, c.Resumes, c.Directory = x.Conversation, x.Resumes, x.Directory
 	c.Home, c.Server = r.Home.Dir(), r.Server.Base()
-	c.SessionToken, c.RunnerToken, c.Layers = own.Token, speaks.Token, r.Layers
+	c.SessionToken, c.RunnerToken, c.Layers = own.Token, speaks.Token, r.layersOf(x)
 	r.mu.Lock()
 	r.started[x.ID] = true
 	r.again()

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,8 @@ import (
 	"maestro/events"
 	"maestro/internal/home"
 	"maestro/service/wire"
+	"maestro/workers/agent"
+	"maestro/workers/confine"
 	"maestro/workers/supervisor"
 )
 
@@ -31,6 +34,10 @@ type machine struct {
 	// ends has the functions that say that a started supervisor ended, by session.
 	ends map[string]func(error)
 	fail error
+	// manifest is that of every session.
+	manifest json.RawMessage
+	// claims are the claims that were made.
+	claims []*commands.ClaimSession
 }
 
 func newMachine(t *testing.T, limit int) *machine {
@@ -77,6 +84,7 @@ func (m *machine) Do(_ context.Context, _ string, body any, o client.Options) (c
 			return client.Answer{}, &client.Error{Status: http.StatusConflict, Problem: wire.Problem{Message: "taken"}}
 		}
 		m.did = append(m.did, "claim "+o.Key)
+		m.claims = append(m.claims, x)
 	case *commands.ExitSession:
 		m.did = append(m.did, "exited "+o.Key+": "+x.Reason)
 	}
@@ -91,6 +99,11 @@ func (m *machine) Credential(_ context.Context, session string) (wire.Credential
 // RunnerCredential implements Server.
 func (m *machine) RunnerCredential(_ context.Context, session string) (wire.RunnerCredential, error) {
 	return wire.RunnerCredential{Token: "speaks-for-" + session}, nil
+}
+
+// SessionManifest implements Server.
+func (m *machine) SessionManifest(context.Context, string) (json.RawMessage, error) {
+	return m.manifest, nil
 }
 
 // Base implements Server.
@@ -209,4 +222,28 @@ func TestSupervisorThatCannotBeStarted(t *testing.T) {
 	m.fail = errors.New("no such program")
 	m.sees([]wire.RunnerSession{session("a", wire.WorkClaim, 1)},
 		"claim a/1/claim", "exited a/1/exited: its supervisor could not be started: no such program")
+}
+
+// A claim names the agent that auto means, and the layers that the session gets: those for its network, too.
+func TestClaimSaysWhatRuns(t *testing.T) {
+	m := newMachine(t, 3)
+	m.runner.Layers = []confine.Layer{confine.Namespaces, confine.NetworkPorts, confine.NetworkNone}
+	m.manifest = json.RawMessage(`{"manifestVersion":"1.0","role":"worker","tasks":[{"id":"t","title":"T",` +
+		`"description":"d","parentId":null,"acceptanceCriteria":["c"],"projectId":"p",` +
+		`"createdAt":"2026-02-02T10:00:00Z","metadata":{"kind":"review"}}],` +
+		`"session":{"model":"sonnet","permissionMode":"acceptEdits","agent":"auto"}}`)
+	open := session("a", wire.WorkClaim, 1)
+	ports, none := session("b", wire.WorkClaim, 1), session("c", wire.WorkClaim, 1)
+	open.Agent, ports.Network, none.Network = supervisor.AutoAgent, "443", "none"
+	m.runner.compare(t.Context(), wire.RunnerWork{Sessions: []wire.RunnerSession{open, ports, none}})
+	var got []string
+	for _, claim := range m.claims {
+		got = append(got, claim.Agent+" "+strings.Join(claim.Layers, ","))
+	}
+	want := []string{
+		agent.Auto("review") + " namespaces", "claude namespaces,network-ports", "claude namespaces,network-none",
+	}
+	if !slices.Equal(got, want) || agent.Auto("review") == agent.Claude {
+		t.Errorf("it claimed %q, want %q", got, want)
+	}
 }

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,6 +44,7 @@ func optionsOf(m *manifest.Manifest) (events.AgentOptions, string) {
 		ThinkingMode:     m.Session.ThinkingMode,
 		MaxTurns:         m.Session.MaxTurns,
 		WorkingDirectory: m.Session.WorkingDirectory,
+		Network:          m.Session.Network,
 	}, m.Session.Model
 }
 
@@ -55,8 +57,8 @@ func modelFor(name, model string) string {
 	return ""
 }
 
-// autoAgent lets Maestro choose the agent by the task.
-const autoAgent = "auto"
+// AutoAgent lets Maestro choose the agent by the task.
+const AutoAgent = "auto"
 
 // usedBefore notes what earlier runs of the conversation used: some programs count that again.
 func (s *supervisor) usedBefore(x *wire.Session) {
@@ -76,18 +78,12 @@ func (s *supervisor) usedBefore(x *wire.Session) {
 	}
 }
 
-// agentOf returns the name of the agent that runs a session: the default is Claude, and auto follows the roles of
-// docs/spec/001-agent-launch-and-sandbox.md, "Agent Launch Commands", by the kind that the metadata of the first task
-// names.
-func agentOf(x *wire.Session, m *manifest.Manifest) string {
-	name := m.Session.Agent
-	if name == "" {
-		name = x.Agent
-	}
-	switch name {
-	case "":
-		return agent.Claude
-	case autoAgent:
+// AgentOf returns the name of the agent that runs a session, whose spawn names one or none. The default is Claude; auto
+// follows the roles of docs/spec/001-agent-launch-and-sandbox.md, "Agent Launch Commands", by the kind that the
+// metadata of the first task names.
+func AgentOf(spawned string, m *manifest.Manifest) string {
+	switch name := cmp.Or(m.Session.Agent, spawned, agent.Claude); name {
+	case AutoAgent:
 		var about struct {
 			Kind string `json:"kind"`
 		}
@@ -95,8 +91,9 @@ func agentOf(x *wire.Session, m *manifest.Manifest) string {
 			_ = json.Unmarshal(m.Tasks[0].Metadata, &about) // free, so that it may be anything
 		}
 		return agent.Auto(about.Kind)
+	default:
+		return name
 	}
-	return name
 }
 
 // placeManifest writes the agent's copy of the manifest into its workspace. The agent can read it, and where the kernel

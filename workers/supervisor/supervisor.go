@@ -53,6 +53,8 @@ type supervisor struct {
 	driver  agent.Driver
 	dirs    preflight.Dirs
 	layers  []confine.Layer
+	network confine.Network
+	ports   []uint16
 	options events.AgentOptions
 	model   string
 	socket  string

@@ -15,7 +15,6 @@ import (
 	"maestro/events"
 	"maestro/service/wire"
 	"maestro/workers/agent"
-	"maestro/workers/confine"
 	"maestro/workers/manifest"
 	"maestro/workers/preflight"
 	"maestro/workers/prompt"
@@ -253,7 +252,7 @@ func (s *supervisor) check(
 	}
 	s.options, s.model = optionsOf(m)
 	s.usedBefore(&x)
-	name := agentOf(&x, m)
+	name := AgentOf(x.Agent, m)
 	if s.driver, err = drivers(name); err != nil {
 		return launch, m, &preflight.Failure{
 			Check:   preflight.CheckAgent,
@@ -272,6 +271,9 @@ func (s *supervisor) check(
 		Room:           s.Room,
 	})
 	if err != nil {
+		return launch, m, err
+	}
+	if err := s.checkNetwork(); err != nil {
 		return launch, m, err
 	}
 	if err := s.checkAgent(ctx); err != nil {
@@ -326,37 +328,6 @@ func (s *supervisor) describe(content []byte) (launch agent.Launch, err error) {
 		Maestro:      filepath.Dir(s.Program),
 		Temp:         temp,
 	}, nil
-}
-
-// tempDir is the directory in a workspace that an agent sees as /tmp.
-const tempDir = ".tmp"
-
-// boundary returns what the kernel lets every process of a session reach.
-func (s *supervisor) boundary(user string) confine.Policy {
-	return confine.Policy{
-		Home:      user,
-		ReadWrite: []string{s.dirs.Workspace},
-		ReadOnly:  []string{filepath.Join(s.dirs.Workspace, manifestName)},
-		Hidden:    []string{s.Home, filepath.Dir(s.dirs.Workspace)},
-		Exposed:   []string{s.Program},
-		Temp:      filepath.Join(s.dirs.Workspace, tempDir),
-		Sockets:   []string{s.socket},
-	}
-}
-
-// policy returns what the kernel lets the agent reach.
-func (s *supervisor) policy(start *agent.Start) confine.Policy {
-	user, _ := os.UserHomeDir() // describe has read it
-	p := s.boundary(user)
-	p.ReadWrite = append(p.ReadWrite, start.ReadWrite...)
-	p.ReadOnly = append(p.ReadOnly, start.ReadOnly...)
-	p.Exposed = append(p.Exposed, start.Path)
-	if s.options.PermissionMode == modeReadOnly {
-		p.Exposed = append(p.Exposed, s.dirs.Target) // it may be below a directory that is hidden by default
-	} else {
-		p.ReadWrite = append(p.ReadWrite, s.dirs.Target)
-	}
-	return p
 }
 
 // begin registers the session, as `worker init` does, and renders its prompts.

@@ -88,23 +88,22 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// layers returns the layers of confinement that every agent gets.
-func (o *Options) layers(ctx context.Context, program string, logger *slog.Logger) (layers []string, err error) {
+// layers returns the layers of confinement that agents can get.
+func (o *Options) layers(
+	ctx context.Context, program string, logger *slog.Logger,
+) (available []confine.Layer, err error) {
 	if o.confine != confineOff {
-		available := confine.Available(ctx, []string{program, wire.ProgramConfined})
-		for _, layer := range (confine.Policy{}).Layers(available) {
-			layers = append(layers, string(layer))
-		}
+		available = confine.Available(ctx, []string{program, wire.ProgramConfined})
 	}
 	switch {
-	case len(layers) > 0:
-		return layers, nil
+	case len(available) > 0:
+		return available, nil
 	case o.confine == confineRequired:
 		return nil, failure.Usage("This system offers no layer of confinement, and --confine required asks for it").
 			WithNext("run agents on Linux 6.2 or later, or use --confine on")
 	}
 	logger.Warn("AGENTS ARE NOT CONFINED: they can do whatever this user can", "next", "see `maestro doctor`")
-	return layers, nil
+	return available, nil
 }
 
 // Server is the server that the runner is part of.

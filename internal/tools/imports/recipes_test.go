@@ -205,6 +205,7 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 			"workers/prompt/system.go",
 			"workers/prompt/task.go",
 			"workers/supervisor/session.go",
+			"workers/supervisor/boundary.go",
 			"workers/supervisor/work.go",
 		},
 		"thinkingMode": {
