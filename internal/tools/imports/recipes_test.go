@@ -204,8 +204,8 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 			"workers/manifest/manifest.go",
 			"workers/prompt/system.go",
 			"workers/prompt/task.go",
-			"workers/supervisor/session.go",
 			"workers/supervisor/boundary.go",
+			"workers/supervisor/session.go",
 			"workers/supervisor/work.go",
 		},
 		"thinkingMode": {
