@@ -45,6 +45,9 @@ const (
 // atMost bounds the whole demonstration, so that a wait for something that never happens ends.
 const atMost = 4 * time.Minute
 
+// lookWithin bounds the look at what waits, once the demonstration has failed.
+const lookWithin = 10 * time.Second
+
 // demonstration is one run.
 type demonstration struct {
 	Options
@@ -69,6 +72,17 @@ type demonstration struct {
 	actors   map[string]*actor // by session
 }
 
+// waiting describes what waits for the user when the demonstration fails: an agent that could not start asks.
+func (d *demonstration) waiting(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookWithin)
+	defer cancel()
+	said, err := d.you.text(ctx, "inbox")
+	if err != nil {
+		return "" // the server does not run: err says that already
+	}
+	return "\n(the inbox is)\n" + said
+}
+
 // Run plays the main job in an empty home and judges the log. It fails if any of Maestro's promises did not hold. The
 // evidence is the input of the judgement.
 func Run(ctx context.Context, o Options) (evidence Evidence, err error) {
@@ -90,6 +104,9 @@ func Run(ctx context.Context, o Options) (evidence Evidence, err error) {
 	defer func() {
 		d.fail(err) // ends what follows the agents
 		d.crew.Wait()
+		if err != nil {
+			err = fmt.Errorf("%w%s", err, d.waiting(ctx))
+		}
 		err = errors.Join(err, d.stop())
 		d.endAgents(err != nil)
 		d.output.Wait()
