@@ -45,7 +45,7 @@ ON_DISK      := cmd/maestro workers/confine
 test: ## run all tests, under the race detector where goroutines share something
 	.ci/in-memory $(GO) test -race -p 3 -timeout $(TEST_TIMEOUT) \
 		$(filter-out $(UNRACED:%=maestro/%) $(ON_DISK:%=maestro/%),$(shell $(GO) list ./...))
-	$(GO) test -race -timeout $(TEST_TIMEOUT) ./cmd/maestro
+	$(GO) test -race -parallel 4 -timeout $(TEST_TIMEOUT) ./cmd/maestro
 	$(GO) test -timeout $(TEST_TIMEOUT) ./workers/confine
 	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) ./api ./bus ./engine $(UNRACED:%=./%)
 

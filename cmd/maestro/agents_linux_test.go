@@ -146,6 +146,7 @@ func (h *agentsHome) steps(session string) map[string]int {
 // supervisors of some. Every session must end in a known state, no report may be lost or doubled, and nothing may be
 // left: no process, no socket.
 func TestScriptedAgentsSurviveRestarts(t *testing.T) {
+	t.Parallel()
 	h := newAgents(t, scripted, "--agents", strconv.Itoa(*agentSessions*4/5))
 	var sessions []string
 	for range *agentSessions {
@@ -208,6 +209,7 @@ func TestScriptedAgentsSurviveRestarts(t *testing.T) {
 // TestAnotherServerTakesTheAddress: while a home's server is down, that of another home listens at its address. It is
 // told nothing, and what it says ends no agent and loses no report.
 func TestAnotherServerTakesTheAddress(t *testing.T) {
+	t.Parallel()
 	h := newAgents(t, scripted+"touch done\n", "--lease", "6s") // a heartbeat every 2 s
 	session := h.spawn(nil)
 	h.until("the agent reports", func() bool { return h.steps(session)["step 3"] > 0 })
@@ -257,6 +259,7 @@ func TestAnotherServerTakesTheAddress(t *testing.T) {
 // TestSuccessorSeesWhatWasDone: the agent that takes a task over is told what the one before it reported, which files
 // it named, and what its working directory holds. Git runs behind the boundary, whatever the repository configures.
 func TestSuccessorSeesWhatWasDone(t *testing.T) {
+	t.Parallel()
 	const worker = `#!/bin/bash
 prompt=$(cat)
 if [[ $prompt != *found_before* ]]; then

@@ -27,6 +27,7 @@ const demoLease = 10 * time.Second
 // TestFleetByScript runs the fleet of `maestro demo` with the real binary. The judge must find every promised fact in
 // the log, and must notice each one that is removed from the log.
 func TestFleetByScript(t *testing.T) {
+	t.Parallel()
 	binary, err := exec.LookPath("maestro")
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +76,7 @@ func TestFleetByScript(t *testing.T) {
 
 // TestFleetWithoutConfinement: where nothing confines agents, the demonstration says so, and all else still holds.
 func TestFleetWithoutConfinement(t *testing.T) {
+	t.Parallel()
 	binary, err := exec.LookPath("maestro")
 	if err != nil {
 		t.Fatal(err)

@@ -45,6 +45,7 @@ type fleet struct {
 // some killed by the user and some silently, and the server is killed three times. Each item must be completed by one
 // session, and be held by one session at a time; the audit and the oracle must find no fault.
 func TestFleetFinishesItsQueue(t *testing.T) {
+	t.Parallel()
 	for round := range *queueRounds {
 		seed := rand.Uint64()
 		t.Logf("round %d, seed %d", round, seed)

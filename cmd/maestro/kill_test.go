@@ -47,6 +47,7 @@ type killed struct {
 // reports with the same key. Every acknowledged report must be in the log exactly once, at its acknowledged sequence;
 // the audit must find no fault; and the views rebuilt from an export must equal the server's, byte for byte.
 func TestKilledServerLosesNothing(t *testing.T) {
+	t.Parallel()
 	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}}
 	k.start()
 	t.Cleanup(func() { _ = k.process.Process.Kill(); _ = k.process.Wait() })

@@ -49,6 +49,7 @@ func (r *received) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // TestWebhookSurvivesKills kills the real server with -9 under load: its webhook's receiver gets every event at least
 // once, and those of a subject in the order of the log.
 func TestWebhookSurvivesKills(t *testing.T) {
+	t.Parallel()
 	r := &received{subjects: map[string][]string{}, seen: map[string]bool{}, news: make(chan struct{}, 1)}
 	receiver := httptest.NewServer(r)
 	defer receiver.Close()
