@@ -36,7 +36,8 @@ demo: build ## show the main job in a temporary home: a fleet of twelve workers,
 # UNRACED are packages without goroutines, in which the race detector has nothing to find. Tests of others that skip it,
 # because it makes them too slow or because they count allocations, run once more without it.
 UNRACED      := events commands internal/oracle internal/plan internal/salvage internal/testing/moments \
-	internal/tools/docgen internal/tools/imports internal/tools/speccoverage workers/manifest workers/prompt
+	internal/tools/docgen internal/tools/imports internal/tools/speccoverage workers/blank workers/manifest \
+	workers/prompt
 
 # ON_DISK are the packages whose agents are confined: they get a /dev/shm of their own, which hides files in memory.
 ON_DISK      := cmd/maestro workers/confine
@@ -46,8 +47,8 @@ test: ## run all tests, under the race detector where goroutines share something
 	.ci/in-memory $(GO) test -race -p 3 -timeout $(TEST_TIMEOUT) \
 		$(filter-out $(UNRACED:%=maestro/%) $(ON_DISK:%=maestro/%),$(shell $(GO) list ./...))
 	$(GO) test -race -parallel 4 -timeout $(TEST_TIMEOUT) ./cmd/maestro
-	$(GO) test -timeout $(TEST_TIMEOUT) ./workers/confine
-	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) ./api ./bus ./engine $(UNRACED:%=./%)
+	$(GO) test -timeout $(TEST_TIMEOUT) ./workers/confine & confine=$$!; \
+	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) ./api ./bus ./engine $(UNRACED:%=./%) && wait $$confine
 
 .PHONY: test-agents
 test-agents: build ## run the real agent CLIs from npm against a scripted model; says so where there is no npm
