@@ -14,6 +14,7 @@ import (
 
 	"maestro/internal/home"
 	"maestro/service/wire"
+	"maestro/workers/blank"
 	"maestro/workers/confine"
 	"maestro/workers/manifest"
 	"maestro/workers/outbox"
@@ -84,6 +85,7 @@ func (a *Attached) open(helpers context.Context) (err error) {
 		keeper: s.keeper,
 		heard:  func() {},
 		ended:  func(error) {},
+		blank:  blank.Of(s.SessionToken).Blank,
 		logger: s.logger,
 	}); err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"maestro/internal/home"
 	"maestro/internal/testing/standin"
 	"maestro/service/wire"
+	"maestro/workers/blank"
 	"maestro/workers/outbox"
 	"maestro/workers/socket"
 )
@@ -59,7 +60,9 @@ func sendAsAgent(path string) int {
 
 const (
 	gateSession = "sess_gate"
-	gateToken   = wire.SessionTokenPrefix + gateSession + ".1.secret"
+	// agentKey is a secret in the environment of the agent.
+	agentKey  = "sk-0123456789abcdefghijkl"
+	gateToken = wire.SessionTokenPrefix + gateSession + ".1.secret"
 )
 
 // gated is a gate before a server that can be away, or be another home's.
@@ -118,6 +121,7 @@ func newGated(t *testing.T) *gated {
 		keeper: g.keep,
 		hook:   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "judged") },
 		heard:  func() {},
+		blank:  blank.Of(agentKey).Blank,
 		logger: logger,
 	}
 	go func() { ended <- serving.serve(ctx, listener) }()
@@ -220,6 +224,30 @@ func TestGateServesOnlyItsOwn(t *testing.T) {
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusForbidden || len(g.saw()) != 0 {
 		t.Errorf("answered %s, and the server saw %q", resp.Status, g.saw())
+	}
+}
+
+// What an agent says has no secret of its own: neither what goes on to the server nor what waits for it.
+func TestGateBlanks(t *testing.T) {
+	g := newGated(t)
+	for _, away := range []bool{false, true} {
+		g.isAway(away)
+		for _, path := range []string{"/api/commands/report:progress", "/api/other", "/mcp"} {
+			g.agent("POST", path, `{"message":"my key is `+agentKey+`, \n`+agentKey+`"}`, wire.HeaderKeep+"=true")
+		}
+	}
+	g.isAway(false)
+	if err := g.keep.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	seen := g.saw()
+	for _, request := range seen {
+		if strings.Contains(request, agentKey) || !strings.Contains(request, "my key is ") {
+			t.Errorf("the server saw %s", request)
+		}
+	}
+	if len(seen) != 4 { // three at once, and the kept report
+		t.Errorf("the server saw %d requests", len(seen))
 	}
 }
 

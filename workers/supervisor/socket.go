@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,8 +35,10 @@ type gate struct {
 	// hook decides about tool calls; nil if no agent asks.
 	hook http.HandlerFunc
 	// heard is called for each request, ended if the socket cannot be served any more.
-	heard  func()
-	ended  func(error)
+	heard func()
+	ended func(error)
+	// blank removes secrets from what the agent says: the log keeps it for good.
+	blank  func(string) string
 	logger *slog.Logger
 }
 
@@ -119,12 +122,26 @@ func (g *gate) forward(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	g.pass(w, r, http.MaxBytesReader(w, r.Body, maxBody))
+	if body, ok := g.body(w, r); ok {
+		g.pass(w, r, body)
+	}
+}
+
+// body reads the body of a request, without secrets. It answers the request if it is too long.
+func (g *gate) body(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		refuse(w, http.StatusRequestEntityTooLarge, wire.Problem{
+			Code: "TOO_LARGE", Message: "The command is longer than 1 MiB", Next: "shorten it, or split it",
+		})
+		return nil, false
+	}
+	return []byte(g.blank(string(body))), true
 }
 
 // pass sends a request on to the server and copies the answer, as it comes.
-func (g *gate) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
-	resp, err := g.calls.session.Forward(r, body)
+func (g *gate) pass(w http.ResponseWriter, r *http.Request, body []byte) {
+	resp, err := g.calls.session.Forward(r, bytes.NewReader(body))
 	if err != nil {
 		g.calls.find()
 		noAnswer(w, err)
@@ -155,11 +172,8 @@ func (g *gate) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
 
 // command sends a command on, after those that wait. One that may wait is kept if the server cannot take it now.
 func (g *gate) command(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		refuse(w, http.StatusRequestEntityTooLarge, wire.Problem{
-			Code: "TOO_LARGE", Message: "The command is longer than 1 MiB", Next: "shorten it, or split it",
-		})
+	body, ok := g.body(w, r)
+	if !ok {
 		return
 	}
 	if r.Header.Get(wire.HeaderKeep) != "true" {
@@ -167,7 +181,7 @@ func (g *gate) command(w http.ResponseWriter, r *http.Request) {
 			noAnswer(w, err)
 			return
 		}
-		g.pass(w, r, strings.NewReader(string(body)))
+		g.pass(w, r, body)
 		return
 	}
 	g.keep(w, r, body)
@@ -178,7 +192,7 @@ func (g *gate) keep(w http.ResponseWriter, r *http.Request, body []byte) {
 	err := g.keeper.deliver(r.Context())
 	if err == nil {
 		var resp *http.Response
-		resp, err = g.calls.session.Forward(r, strings.NewReader(string(body)))
+		resp, err = g.calls.session.Forward(r, bytes.NewReader(body))
 		if err == nil && !later(resp.StatusCode) {
 			defer func() { _ = resp.Body.Close() }()
 			header := w.Header()
