@@ -20,8 +20,8 @@ import (
 const (
 	// most bounds what a CLI says about a call: it holds whole files that are written.
 	most = 64 << 20
-	// within is how long a decision may take, unless the agent's user is asked.
-	within = 6 * time.Second
+	// Within is how long a decision may take, unless the agent's user is asked.
+	Within = 6 * time.Second
 )
 
 // Main asks about the call that stdin describes, and returns the exit code. args are those behind `maestro hook`.
@@ -29,7 +29,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	flags := flag.NewFlagSet("maestro hook", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	path := flags.String("socket", "", "the socket of the agent's supervisor")
-	patience := flags.Duration("within", within, "how long a decision may take")
+	patience := flags.Duration("within", Within, "how long a decision may take")
 	if err := flags.Parse(args); err != nil {
 		return agent.ExitDenied
 	}

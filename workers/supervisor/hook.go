@@ -16,6 +16,7 @@ import (
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/agent"
+	"maestro/workers/hook"
 	"maestro/workers/sandbox"
 )
 
@@ -65,6 +66,14 @@ func (j *judge) starts(start *agent.Start) {
 	}
 }
 
+// waitsFor returns how long the hook waits for a decision at most.
+func (j *judge) waitsFor() time.Duration {
+	if j.mode == modeInteractive {
+		return answersWithin + hookMargin
+	}
+	return hook.Within
+}
+
 // delegates notes that an agent was started, or has ended, by the agent.
 func (j *judge) delegates(call agent.HookCall, by int) {
 	if call.Kind != agent.KindSubagent {
@@ -104,7 +113,11 @@ func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	j.decisions.begin(call.Key)
 	j.seen(call)
+	began := j.now()
 	made := j.decide(r.Context(), call)
+	if made.Allowed && (r.Context().Err() != nil || j.now().Sub(began) > j.waitsFor()) {
+		made.Allowed, made.Reason = false, "the decision came too late: the hook had denied the call already"
+	}
 	made.At, made.Run, made.Agent, made.Tool, made.Key = j.now(), j.run, call.Agent, call.Tool, call.Key
 	if made.Command = call.Command; made.Command == "" {
 		made.Command = strings.Join(call.Paths, " ")
@@ -130,22 +143,23 @@ func (j *judge) allow(ctx context.Context, w http.ResponseWriter, call agent.Hoo
 		j.answer(w, answer)
 		return
 	}
-	mail, given := j.mail.take()
+	mail, handed := j.mail.take()
 	answer, _ := call.Allowed(mail)
-	j.answer(w, answer)
-	given(context.WithoutCancel(ctx))
+	got := j.answer(w, answer)
+	handed(context.WithoutCancel(ctx), got)
 }
 
-func (j *judge) answer(w http.ResponseWriter, a agent.Answer) {
+// answer answers the hook, and reports whether the hook was there to take it.
+func (j *judge) answer(w http.ResponseWriter, a agent.Answer) bool {
 	w.Header().Set("Content-Type", "application/json")
 	content, err := json.Marshal(wire.HookAnswer{Stdout: a.Stdout, Stderr: a.Stderr, ExitCode: a.ExitCode})
 	if err != nil {
 		w.WriteHeader(http.StatusInternalServerError) // the hook denies then
-		return
+		return false
 	}
 	w.Header().Set("Content-Length", fmt.Sprint(len(content)))
-	_, _ = w.Write(content) // a hook that is gone denies
-	_ = http.NewResponseController(w).Flush()
+	_, err = w.Write(content)
+	return err == nil && http.NewResponseController(w).Flush() == nil // a hook that is gone denies
 }
 
 // decide judges a call.

@@ -125,8 +125,9 @@ func (m *mailbox) answer(input string) (wire.Mail, bool) {
 	return wire.Mail{}, false
 }
 
-// take returns the unread mail as a text for the agent, "" if there is none, and what to call once the agent has it.
-func (m *mailbox) take() (text string, given func(ctx context.Context)) {
+// take returns the unread mail as a text for the agent, "" if there is none, and what to call once it is known whether
+// the agent got it. Mail that it did not get comes again.
+func (m *mailbox) take() (text string, handed func(ctx context.Context, got bool)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var pieces, kept []wire.Mail
@@ -140,13 +141,24 @@ func (m *mailbox) take() (text string, given func(ctx context.Context)) {
 	}
 	m.unread = kept
 	if len(pieces) == 0 {
-		return "", func(context.Context) {}
+		return "", func(context.Context, bool) {}
 	}
-	return letters(pieces), func(ctx context.Context) {
+	return letters(pieces), func(ctx context.Context, got bool) {
 		for _, one := range pieces {
-			m.confirm(ctx, one.ID)
+			if got {
+				m.confirm(ctx, one.ID)
+			} else {
+				m.again(one.ID)
+			}
 		}
 	}
+}
+
+// again lets mail come once more.
+func (m *mailbox) again(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.shown, id)
 }
 
 // confirm tells the server that the agent has a piece of mail.

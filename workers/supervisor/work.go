@@ -51,9 +51,9 @@ func (s *supervisor) work(
 	launch.Prompt, launch.System = prompts.Task, prompts.System
 	if s.Conversation != "" {
 		launch.Conversation = s.Conversation
-		mail, given := s.mail.take()
+		mail, handed := s.mail.take()
 		launch.Prompt = continued(mail)
-		given(ctx)
+		handed(ctx, true)
 	}
 	exit := Exit{Conversation: s.Conversation}
 	for reminded := 0; ; {
@@ -123,8 +123,8 @@ func (s *supervisor) after(ctx context.Context, o outcome, conversation string, 
 	if err != nil || x.EndedAt != nil || x.Status == events.SessionSaidDone {
 		return ""
 	}
-	if mail, given := s.fresh(ctx); mail != "" {
-		given(ctx)
+	if mail, handed := s.fresh(ctx); mail != "" {
+		handed(ctx, true)
 		s.Tell("The agent continues, because it has mail.")
 		return mail
 	}
@@ -144,7 +144,7 @@ func (s *supervisor) after(ctx context.Context, o outcome, conversation string, 
 }
 
 // fresh returns the mail that came while the agent ended.
-func (s *supervisor) fresh(ctx context.Context) (string, func(context.Context)) {
+func (s *supervisor) fresh(ctx context.Context) (string, func(context.Context, bool)) {
 	var box wire.Mailbox
 	err := s.calls.until(ctx, func(ctx context.Context) (err error) {
 		box, err = s.calls.session.Mail(ctx, s.SessionID)

@@ -1,0 +1,76 @@
+package supervisor
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"maestro/service/wire"
+	"maestro/workers/agent"
+	"maestro/workers/hook"
+	"maestro/workers/sandbox"
+)
+
+// allowedCall is what a CLI says about a call that nothing forbids.
+const allowedCall = `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},` +
+	`"tool_use_id":"call_1","cwd":"/w"}`
+
+// newJudged returns a judge with a mailbox, whose decisions take a time.
+func newJudged(t *testing.T, took *time.Duration) (*judge, *course) {
+	t.Helper()
+	c := newCourse(t)
+	began := time.Now()
+	looks := 0
+	return &judge{
+		dirs:      sandbox.Dirs{Workspace: "/w", Target: "/t", Home: "/h", MaestroHome: "/h/.maestro"},
+		decisions: c.d,
+		mail:      newMailbox(nil, "sess_1", slog.New(slog.DiscardHandler), func() {}),
+		blocked:   func(_, _, _ string) {},
+		seen:      func(agent.HookCall) {},
+		now: func() time.Time {
+			if looks++; looks == 1 {
+				return began
+			}
+			return began.Add(*took)
+		},
+	}, c
+}
+
+// A hook that has waited in vain has denied the call: then no decision says that it is allowed. A supervisor that was
+// stopped for a while decides so late.
+func TestLateDecisionDenies(t *testing.T) {
+	for took, allowed := range map[time.Duration]bool{time.Second: true, hook.Within + time.Second: false} {
+		j, c := newJudged(t, &took)
+		w := httptest.NewRecorder()
+		j.serve(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(allowedCall)))
+		if got := strings.Contains(w.Body.String(), `"exitCode":0`); got != allowed {
+			t.Errorf("after %s, it answered %s", took, w.Body)
+		}
+		if got := strings.Contains(c.log.String(), `"allowed":true`); got != allowed {
+			t.Errorf("after %s, it recorded %s", took, c.log.String())
+		}
+	}
+}
+
+// gone is the connection of a hook that has ended.
+type gone struct{ http.ResponseWriter }
+
+func (gone) Write([]byte) (int, error) { return 0, errors.New("nobody reads that") }
+
+// Mail that a hook did not get comes with another call.
+func TestMailComesAgain(t *testing.T) {
+	took := time.Second
+	j, _ := newJudged(t, &took)
+	mail := []wire.Mail{{ID: "msg_1", Kind: wire.MailMessage, From: "/users/admin", Text: "hurry"}}
+	j.mail.came(mail)
+	j.serve(gone{httptest.NewRecorder()},
+		httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(allowedCall)))
+	j.mail.came(mail) // the server lists it until it was received
+	if text, _ := j.mail.take(); !strings.Contains(text, "hurry") {
+		t.Errorf("the next call gets %q", text)
+	}
+}
