@@ -26,7 +26,12 @@ func newJudged(t *testing.T, took *time.Duration) (*judge, *course) {
 	began := time.Now()
 	looks := 0
 	return &judge{
-		dirs:      sandbox.Dirs{Workspace: "/w", Target: "/t", Home: "/h", MaestroHome: "/h/.maestro"},
+		dirs: sandbox.Dirs{
+			Workspace:   "/w",
+			Target:      "/t",
+			Home:        "/h",
+			MaestroHome: "/h/.maestro",
+		},
 		decisions: c.d,
 		mail:      newMailbox(nil, "sess_1", slog.New(slog.DiscardHandler), func() {}),
 		blocked:   func(_, _, _ string) {},
@@ -65,7 +70,12 @@ func (gone) Write([]byte) (int, error) { return 0, errors.New("nobody reads that
 func TestMailComesAgain(t *testing.T) {
 	took := time.Second
 	j, _ := newJudged(t, &took)
-	mail := []wire.Mail{{ID: "msg_1", Kind: wire.MailMessage, From: "/users/admin", Text: "hurry"}}
+	mail := []wire.Mail{{
+		ID:   "msg_1",
+		Kind: wire.MailMessage,
+		From: "/users/admin",
+		Text: "hurry",
+	}}
 	j.mail.came(mail)
 	j.serve(gone{httptest.NewRecorder()},
 		httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(allowedCall)))
