@@ -29,7 +29,7 @@ export class Server {
   private run(listen: string): Promise<void> {
     const binary = resolve(process.env["MAESTRO_BINARY"] ?? "../../bin/maestro");
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("MAESTRO_")));
-    const server = spawn(binary, ["serve", "--listen", listen], {
+    const server = spawn(binary, ["serve", "--no-runner", "--listen", listen], {
       env: { ...env, MAESTRO_HOME: this.home },
       stdio: ["ignore", "pipe", "pipe"],
     });
