@@ -329,6 +329,69 @@ maestro report complete "taken over"
 	h.nothingLeft()
 }
 
+// TestAgentSpoilsItsWorkspace: what an agent leaves in its workspace keeps its next run from nothing, and leads the
+// supervisor, which is not confined, nowhere.
+func TestAgentSpoilsItsWorkspace(t *testing.T) {
+	t.Parallel()
+	const spoiler = `#!/bin/bash
+cat >/dev/null
+if [ -e spoiled ]; then
+	echo "the password is $DEPLOY_PASSWORD"
+	maestro report complete "in spite of that: $DEPLOY_PASSWORD" && exit
+	exit 9
+fi
+touch spoiled
+cd "$MAESTRO_WORKSPACE/$MAESTRO_SESSION_ID" || exit 8
+for name in .state .tmp .cache .orchestrator manifest.json; do
+	mv $name $name.away 2>/dev/null; rm -rf $name 2>/dev/null; ln -s "VICTIM" $name 2>/dev/null
+done
+rm -f scripted.* && mkfifo scripted.jsonl && mkdir -p scripted.stderr.log/full
+exit 7
+`
+	victim := t.TempDir()
+	h := newAgents(t, strings.ReplaceAll(spoiler, "VICTIM", victim))
+	session := h.spawn(map[string]any{"permissionMode": "acceptEdits"})
+	h.until("the first run has ended", func() bool { return h.list()[0].EndedAt != nil })
+	workspace := filepath.Join(h.workspaces, session)
+	// Where namespaces do not keep a name, and below `session exec --unconfined`, an agent could have replaced these.
+	for _, name := range []string{".state", ".tmp", ".cache", ".orchestrator"} {
+		path := filepath.Join(workspace, name)
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(victim, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.made(h.admin(), "session:update", map[string]any{
+		"sessionId": session, "env": map[string]string{"DEPLOY_PASSWORD": "correct horse"},
+	})
+	h.made(h.admin(), "session:resume", map[string]any{"sessionId": session})
+	h.until("the second run has ended", func() bool { x := h.list()[0]; return x.EndedAt != nil && x.Run.Number == 2 })
+	if x := h.list()[0]; x.Status != "completed" {
+		log, _ := os.ReadFile(filepath.Join(h.home, "sessions", session, "supervisor.log"))
+		t.Errorf("the session is %s: %s\n%s", x.Status, x.EndReason, log)
+	}
+	if left, err := os.ReadDir(victim); err != nil || len(left) > 0 {
+		t.Errorf("the supervisor wrote to where a link led: %v, %v", left, err)
+	}
+	output, err := os.ReadFile(filepath.Join(workspace, "scripted.jsonl"))
+	if err != nil || !strings.Contains(string(output), "the password is ") {
+		t.Errorf("the output is %q, %v", output, err)
+	}
+	entries, err := h.admin().SessionTimeline(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		output = append(output, e.Message...)
+	}
+	if strings.Contains(string(output), "correct horse") {
+		t.Errorf("a secret that a user gave the session is stored: %s", output)
+	}
+	h.nothingLeft()
+}
+
 // supervisor returns the process of a session's supervisor, 0 if there is none.
 func (h *agentsHome) supervisor(session string) int {
 	out, err := exec.Command("pgrep", "-f", "maestro "+wire.ProgramSupervisor+" "+session+"$").Output()

@@ -15,6 +15,7 @@ import (
 	"maestro/internal/files"
 	"maestro/service/wire"
 	"maestro/workers/confine"
+	"maestro/workers/manifest"
 	"maestro/workers/preflight"
 	"maestro/workers/supervisor"
 )
@@ -35,21 +36,13 @@ func (c *sessionExec) as(server *client.Client, given wire.Credential) (*client.
 func (c *sessionExec) attach(
 	ctx context.Context, server, beats *client.Client, given wire.Credential, command *exec.Cmd,
 ) (held *supervisor.Attached, start func() (child, error), err error) {
-	config, err := superviseConfig(ctx, c.Run, server.Base(), given)
+	boundary := !c.unconfined && given.SessionID != c.sessionID() && runtime.GOOS == "linux"
+	config, m, err := c.attachConfig(ctx, server, beats, given, command.Dir, boundary)
 	if err != nil {
 		return nil, nil, err
 	}
-	if config.Directory = command.Dir; config.Directory == "" {
-		if config.Directory, err = os.Getwd(); err != nil {
-			return nil, nil, err
-		}
-	}
-	boundary := !c.unconfined && given.SessionID != c.sessionID() && runtime.GOOS == "linux"
 	logger := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	if boundary {
-		config.Layers = layersHere(ctx, config, confine.Policy{})
-	}
-	held, err = supervisor.Attach(ctx, config, boundary, logger)
+	held, err = supervisor.Attach(ctx, config, m, boundary, logger)
 	var unready *preflight.Failure
 	switch {
 	case errors.As(err, &unready):
@@ -62,22 +55,60 @@ func (c *sessionExec) attach(
 			sessionEnv(server.Base(), placeManifest(ctx, c.Run, given.SessionID), given))
 		return held, func() (child, error) { return unconfined{command}, command.Start() }, nil
 	}
-	if start, err = c.behind(ctx, held, beats, given, command); err != nil {
+	if start, err = c.behind(ctx, held, given, command); err != nil {
 		c.detach(ctx, held)
 		return nil, nil, err
 	}
 	return held, start, nil
 }
 
+// attachConfig describes the supervision of the session. Without the boundary, it needs no home.
+func (c *sessionExec) attachConfig(
+	ctx context.Context, server, beats *client.Client, given wire.Credential, directory string, boundary bool,
+) (config supervisor.Config, m *manifest.Manifest, err error) {
+	if !boundary {
+		roots, err := c.roots()
+		config = supervisor.Config{
+			SessionID:    given.SessionID,
+			Server:       server.Base(),
+			Roots:        roots,
+			SessionToken: given.Token,
+			Version:      Version(),
+		}
+		if h := c.openHome(); h != nil {
+			config.Home = h.Dir()
+			err = errors.Join(err, h.Close())
+		}
+		return config, nil, err
+	}
+	if config, err = superviseConfig(ctx, c.Run, server.Base(), given); err != nil {
+		return config, nil, err
+	}
+	if config.Directory = directory; directory == "" {
+		if config.Directory, err = os.Getwd(); err != nil {
+			return config, nil, err
+		}
+	}
+	if m, err = manifestAs(ctx, beats, given.SessionID); err != nil {
+		return config, nil, err
+	}
+	var policy confine.Policy
+	if m != nil {
+		if policy.Network, _, err = confine.ParseNetwork(m.Session.Network); err != nil {
+			return config, nil, failure.Usage("The network of the session's manifest: %s", err)
+		}
+	}
+	if config.Layers = layersHere(ctx, config, policy); len(config.Layers) == 0 {
+		c.Say("maestro: warning: the command is not confined: it can do whatever you can\n")
+	}
+	return config, m, nil
+}
+
 // behind returns how a command is started behind the boundary.
 func (c *sessionExec) behind(
-	ctx context.Context, held *supervisor.Attached, beats *client.Client, given wire.Credential, command *exec.Cmd,
+	ctx context.Context, held *supervisor.Attached, given wire.Credential, command *exec.Cmd,
 ) (start func() (child, error), err error) {
-	m, err := manifestAs(ctx, beats, given.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	session, err := held.Environment(m)
+	session, err := held.Environment()
 	if err != nil {
 		return nil, err
 	}

@@ -165,9 +165,20 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	}
 	running := markRunning(c.Run, session)
 	c.answered = true // from now on stdout belongs to the command
-	var why *sessionOver
+	var over error
 	ended, err := supervise(start, held.Over(), func() {
-		why = &sessionOver{c.whyOver(ctx, beats, session)}
+		if !held.Ended() {
+			over = &failure.Error{
+				Status:  http.StatusForbidden,
+				Code:    "NOT_SUPERVISED",
+				Message: "The command was ended: " + held.Why(),
+				Next:    "see `maestro session info " + session + "`, and run the command again if the session goes on",
+			}
+			c.Say("maestro: the command is being ended: %s\n", held.Why())
+			return
+		}
+		why := &sessionOver{c.whyOver(ctx, beats, session)}
+		over = c.ended(session, why)
 		c.Say("maestro: Session '%s' has ended, so its command is being ended: %s\n", session, why)
 	})
 	c.detach(ctx, held)
@@ -176,8 +187,8 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	}
 	others := running != nil && running.Release()
 	c.record(context.WithoutCancel(ctx), server, beats, session, line[0], ended.State(), others)
-	if why != nil {
-		return c.ended(session, why)
+	if over != nil {
+		return over
 	}
 	if code := codeOf(ended.State()); code != 0 {
 		return &commandExit{code}

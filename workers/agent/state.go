@@ -13,11 +13,13 @@ import (
 	"maestro/internal/files"
 )
 
-// state is the directory of one agent below Launch.State. The agent can write to it, so an earlier run may have left
-// links or directories there: operations never leave Launch.State, and replace what is in the way.
+// state is the directory of one agent below Launch.State. The agent can write to both, and to the directory that holds
+// Launch.State, so an earlier run may have left links or directories there: operations never leave that directory, and
+// replace what is in the way.
 type state struct {
-	root  *disk.Root
-	agent string
+	root *disk.Root
+	// dir is the directory's name below the root.
+	dir string
 }
 
 // openState creates the agent's directory if necessary.
@@ -25,14 +27,15 @@ func openState(l *Launch, agent string) (*state, error) {
 	if !filepath.IsAbs(l.State) {
 		return nil, fmt.Errorf("the state directory %q of an agent is not absolute", l.State)
 	}
-	if err := disk.MkdirAll(l.State, 0o700); err != nil {
+	above, name := filepath.Split(l.State)
+	if err := disk.MkdirAll(above, 0o700); err != nil {
 		return nil, err
 	}
-	root, err := disk.OpenRoot(l.State)
+	root, err := disk.OpenRoot(filepath.Clean(above))
 	if err != nil {
 		return nil, err
 	}
-	s := &state{root, agent}
+	s := &state{root, path.Join(name, agent)}
 	if err := s.mkdir("."); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -44,13 +47,13 @@ func (s *state) closing(err *error) { *err = errors.Join(*err, s.root.Close()) }
 
 // path returns the absolute path of a file.
 func (s *state) path(name string) string {
-	return filepath.Join(s.root.Name(), s.agent, filepath.FromSlash(name))
+	return filepath.Join(s.root.Name(), s.dir, filepath.FromSlash(name))
 }
 
 // mkdir creates a directory and those above it. It removes a link or file with the name of one of them.
 func (s *state) mkdir(name string) error {
 	dir := ""
-	for part := range strings.SplitSeq(path.Join(s.agent, name), "/") {
+	for part := range strings.SplitSeq(path.Join(s.dir, name), "/") {
 		dir = path.Join(dir, part)
 		info, err := s.root.Lstat(dir)
 		if err == nil && !info.IsDir() {
@@ -71,7 +74,7 @@ func (s *state) mkdir(name string) error {
 
 // remove removes a file or directory, if it is there.
 func (s *state) remove(name string) error {
-	return s.root.RemoveAll(path.Join(s.agent, name))
+	return s.root.RemoveAll(path.Join(s.dir, name))
 }
 
 // write replaces whatever has the name by a file for this user alone.
@@ -79,7 +82,7 @@ func (s *state) write(name string, content []byte) error {
 	if err := s.mkdir(path.Dir(name)); err != nil {
 		return err
 	}
-	name = path.Join(s.agent, name)
+	name = path.Join(s.dir, name)
 	if err := s.root.RemoveAll(name); err != nil {
 		return err
 	}
@@ -100,7 +103,7 @@ func (s *state) copyLogin(from, name string) error {
 	if content == nil || err != nil {
 		return err
 	}
-	own, err := s.root.Lstat(path.Join(s.agent, name))
+	own, err := s.root.Lstat(path.Join(s.dir, name))
 	if err == nil && own.Mode().IsRegular() && own.ModTime().Unix() > changed {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -98,7 +99,7 @@ func Prepare(o Options) (Dirs, error) {
 		}
 	}
 	if o.Orchestrator == "" {
-		if err := os.MkdirAll(d.Orchestrator, ownMode); err != nil {
+		if err := ownDirIn(d.Workspace, orchestratorDir); err != nil {
 			return Dirs{}, &Failure{
 				Check:   CheckOrchestrator,
 				Path:    d.Orchestrator,
@@ -124,6 +125,35 @@ func Prepare(o Options) (Dirs, error) {
 	}
 	d.ReadOnly = d.Orchestrator != d.Target
 	return d, roomy(o, d)
+}
+
+// orchestratorDir is the orchestrator's directory in a workspace.
+const orchestratorDir = ".orchestrator"
+
+// OwnDir makes a directory in a workspace, in which the agent of an earlier run may have left something else with that
+// name: that is removed. It follows no link.
+func OwnDir(workspace *disk.Root, name string) error {
+	info, err := workspace.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case info.IsDir():
+		return nil
+	default:
+		if err := workspace.Remove(name); err != nil {
+			return err
+		}
+	}
+	return workspace.Mkdir(name, ownMode)
+}
+
+func ownDirIn(workspace, name string) error {
+	root, err := disk.OpenRoot(workspace)
+	if err != nil {
+		return err
+	}
+	return errors.Join(OwnDir(root, name), root.Close())
 }
 
 // absolute returns a path as it is meant: ~ is the user's home directory.
@@ -161,7 +191,7 @@ func exist(o Options) (d Dirs, err error) {
 		d.Target = d.Workspace
 	}
 	if d.Orchestrator == "" {
-		d.Orchestrator = filepath.Join(d.Workspace, ".orchestrator")
+		d.Orchestrator = filepath.Join(d.Workspace, orchestratorDir)
 	}
 	if err := within(o.MaestroHome, d.Workspace); err != nil {
 		return d, err

@@ -149,3 +149,6 @@ func With(variable string) (pids []int) {
 	}
 	return pids
 }
+
+// Exists reports whether there is a process with an id.
+func Exists(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }

@@ -3,12 +3,12 @@ package supervisor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +19,7 @@ import (
 	"maestro/workers/manifest"
 	"maestro/workers/outbox"
 	"maestro/workers/preflight"
+	"maestro/workers/processes"
 )
 
 // Attached is the supervisor of a command that somebody runs as a session: with the socket, the outbox, the heartbeats
@@ -26,16 +27,19 @@ import (
 // calls. A session may have several at a time.
 type Attached struct {
 	s *supervisor
-	// manifest says that the workspace has one.
-	manifest bool
+	// manifest is the session's, nil if it has none.
+	manifest *manifest.Manifest
 	group    sync.WaitGroup
 	stop     context.CancelFunc
 }
 
-// Attach begins to supervise a session in this process. The Config needs the session, its secret, the home and the
-// server; Directory is where the command runs. Without boundary, there are only heartbeats. It fails with a
-// *preflight.Failure if a directory cannot be used.
-func Attach(ctx context.Context, c Config, boundary bool, logger *slog.Logger) (*Attached, error) {
+// Attach begins to supervise a session in this process, whose manifest says how it is confined; m is nil if it has
+// none. The Config needs the session, its secret, the server and, with boundary, the home; Directory is where the
+// command runs. Without boundary, there are only heartbeats. It fails with a *preflight.Failure if a directory cannot
+// be used, or the network not be restricted.
+func Attach(
+	ctx context.Context, c Config, m *manifest.Manifest, boundary bool, logger *slog.Logger,
+) (*Attached, error) {
 	s := &supervisor{
 		Config:  c,
 		Console: silence{},
@@ -44,12 +48,18 @@ func Attach(ctx context.Context, c Config, boundary bool, logger *slog.Logger) (
 		layers:  c.layers(),
 	}
 	var err error
-	if s.home, err = home.Open(c.Home); err != nil {
-		return nil, err
+	if c.Home != "" {
+		if s.home, err = home.Open(c.Home); err != nil {
+			return nil, err
+		}
 	}
 	s.calls = newCalls(c, s.home, s.logger)
 	helpers, stop := context.WithCancel(context.WithoutCancel(ctx))
-	a := &Attached{s: s, stop: stop}
+	a := &Attached{
+		s:        s,
+		manifest: m,
+		stop:     stop,
+	}
 	if boundary {
 		if err := a.open(helpers); err != nil {
 			return nil, errors.Join(err, a.end())
@@ -62,6 +72,12 @@ func Attach(ctx context.Context, c Config, boundary bool, logger *slog.Logger) (
 // open prepares the directories, and opens the outbox and the socket.
 func (a *Attached) open(helpers context.Context) (err error) {
 	s := a.s
+	if a.manifest != nil {
+		s.options, _ = optionsOf(a.manifest)
+	}
+	if err := s.checkNetwork(); err != nil {
+		return err
+	}
 	s.dirs, err = preflight.Prepare(preflight.Options{
 		Workspaces:  s.Workspaces,
 		Session:     s.SessionID,
@@ -71,15 +87,19 @@ func (a *Attached) open(helpers context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(s.dirs.Workspace, tempDir), 0o700); err != nil {
-		return fmt.Errorf("make the command's directory for temporary files: %w", err)
+	if err := s.makeOwn(); err != nil {
+		return err
 	}
 	box, err := outbox.Open(s.home.Root(), s.SessionID, func() string { return s.SessionToken })
 	if err != nil {
 		return err
 	}
 	s.keeper = newKeeper(box, s.calls, s.logger)
-	path := SocketPath(filepath.Dir(s.dirs.Workspace), s.SessionID+"-"+strconv.Itoa(os.Getpid()))
+	workspaces := filepath.Dir(s.dirs.Workspace)
+	if err := clearLeft(filepath.Join(workspaces, socketDir), s.SessionID+"-"); err != nil {
+		return err
+	}
+	path := SocketPath(workspaces, s.SessionID+"-"+strconv.Itoa(os.Getpid()))
 	if err := s.listen(helpers, &a.group, path, &gate{
 		calls:  s.calls,
 		keeper: s.keeper,
@@ -94,25 +114,45 @@ func (a *Attached) open(helpers context.Context) (err error) {
 	return nil
 }
 
-// Over is closed when the session has ended, or its secret is not valid any more.
+// clearLeft removes the directories of sockets that killed processes left. The name of each ends with its process.
+func clearLeft(dir, prefix string) error {
+	left, err := filepath.Glob(filepath.Join(dir, prefix+"*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range left {
+		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(path), prefix))
+		if err == nil && !processes.Exists(pid) {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Over is closed when the command may not go on. Then Why says why, and Ended whether that is because the session has
+// ended.
 func (a *Attached) Over() <-chan struct{} { return a.s.over }
 
-// Why says why it is over.
+// Why says why the command may not go on, once Over is closed.
 func (a *Attached) Why() string { return a.s.why }
 
+// Ended reports, once Over is closed, whether the session has ended.
+func (a *Attached) Ended() bool { return a.s.sessionEnded }
+
 // Environment returns the variables with which the command's maestro reaches the server, and puts the manifest into the
-// workspace. m is nil if the session has none.
-func (a *Attached) Environment(m *manifest.Manifest) (map[string]string, error) {
-	if m == nil {
+// workspace.
+func (a *Attached) Environment() (map[string]string, error) {
+	if a.manifest == nil {
 		env := a.s.environment("")
 		delete(env, wire.EnvManifestPath)
 		return env, nil
 	}
-	a.manifest = true
-	if err := a.s.placeManifest(m.Canonical()); err != nil {
+	if err := a.s.placeManifest(a.manifest.Canonical()); err != nil {
 		return nil, err
 	}
-	return a.s.environment(m.Axes().Strategy), nil
+	return a.s.environment(a.manifest.Axes().Strategy), nil
 }
 
 // Caches returns the variables that lead tools to caches of the session's own: those of the user cannot be changed.
@@ -132,10 +172,10 @@ func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd, allowed []string) (
 		return nil, err
 	}
 	policy := s.boundary(user)
-	if !a.manifest {
-		policy.ReadOnly = nil
+	if a.manifest == nil {
+		policy.ReadOnly = []string{s.dirs.Orchestrator}
 	}
-	policy.ReadWrite = append(policy.ReadWrite, s.dirs.Target)
+	s.reachTarget(&policy)
 	policy.ReadWrite = append(policy.ReadWrite, allowed...)
 	policy.Exposed = append(policy.Exposed, cmd.Path)
 	return confine.Start(ctx, []string{s.Program, wire.ProgramConfined, s.SessionID}, policy, s.layers, cmd)
@@ -158,5 +198,8 @@ func (a *Attached) end() error {
 	a.stop()
 	a.group.Wait()
 	a.s.calls.close()
+	if a.s.home == nil {
+		return nil
+	}
 	return a.s.home.Close()
 }

@@ -42,7 +42,7 @@ func (s *supervisor) look() {
 func (s *supervisor) judgeBeat(beat wire.Beat, err error) {
 	switch {
 	case err == nil && beat.Ended:
-		s.stop("the session has ended")
+		s.stop(whyEnded)
 	case revoked(err):
 		s.stop("the session's secret is not valid any more: another run of it may have begun")
 	case errors.Is(err, errNewKey):
@@ -54,9 +54,13 @@ func (s *supervisor) judgeBeat(beat wire.Beat, err error) {
 	}
 }
 
+// whyEnded is why most runs are ended early.
+const whyEnded = "the session has ended"
+
 // stop ends the run, for a reason.
 func (s *supervisor) stop(why string) {
 	s.overOnce.Do(func() {
+		s.sessionEnded = why == whyEnded
 		s.logger.Info("the run is ended", "why", why)
 		s.Tell("The agent is being ended: %s.", why)
 		s.why = why

@@ -2,27 +2,50 @@ package supervisor
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
+	"maestro/internal/disk"
 	"maestro/workers/agent"
 	"maestro/workers/confine"
 	"maestro/workers/preflight"
 )
 
-// tempDir is the directory in a workspace that an agent sees as /tmp.
-const tempDir = ".tmp"
+// The directories of an agent's own in its workspace: what its driver keeps, and what the agent sees as /tmp.
+const (
+	stateDir = ".state"
+	tempDir  = ".tmp"
+)
+
+// makeOwn makes the directories of the agent's own. What else an earlier run left with such a name is removed: a link
+// would lead the supervisor, which nothing confines, somewhere else.
+func (s *supervisor) makeOwn() error {
+	root, err := disk.OpenRoot(s.dirs.Workspace)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // it was only used
+	for _, name := range []string{stateDir, tempDir, cacheDir} {
+		if err := preflight.OwnDir(root, name); err != nil {
+			return fmt.Errorf("make the agent's directories: %w", err)
+		}
+	}
+	return nil
+}
 
 // boundary returns what the kernel lets every process of a session reach.
 func (s *supervisor) boundary(user string) confine.Policy {
 	return confine.Policy{
 		Home:      user,
 		ReadWrite: []string{s.dirs.Workspace},
-		ReadOnly:  []string{filepath.Join(s.dirs.Workspace, manifestName)},
+		ReadOnly:  []string{filepath.Join(s.dirs.Workspace, manifestName), s.dirs.Orchestrator},
 		Hidden:    []string{s.Home, filepath.Dir(s.dirs.Workspace)},
 		Exposed:   []string{s.Program},
 		Temp:      filepath.Join(s.dirs.Workspace, tempDir),
 		Sockets:   []string{s.socket},
+		Network:   s.network,
+		Ports:     s.ports,
 	}
 }
 
@@ -30,16 +53,20 @@ func (s *supervisor) boundary(user string) confine.Policy {
 func (s *supervisor) policy(start *agent.Start) confine.Policy {
 	user, _ := os.UserHomeDir() // describe has read it
 	p := s.boundary(user)
-	p.Network, p.Ports = s.network, s.ports
 	p.ReadWrite = append(p.ReadWrite, start.ReadWrite...)
 	p.ReadOnly = append(p.ReadOnly, start.ReadOnly...)
 	p.Exposed = append(p.Exposed, start.Path)
+	s.reachTarget(&p)
+	return p
+}
+
+// reachTarget lets a process of the session reach its working directory, as its manifest says.
+func (s *supervisor) reachTarget(p *confine.Policy) {
 	if s.options.PermissionMode == modeReadOnly {
 		p.Exposed = append(p.Exposed, s.dirs.Target) // it may be below a directory that is hidden by default
 	} else {
 		p.ReadWrite = append(p.ReadWrite, s.dirs.Target)
 	}
-	return p
 }
 
 // checkNetwork checks that this machine can restrict the network as the manifest says.

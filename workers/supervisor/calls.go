@@ -31,6 +31,7 @@ var (
 // calls is how a supervisor reaches the server, as the session and as its runner. The server may come back at another
 // address: the home says where.
 type calls struct {
+	// home is nil on a machine without one.
 	home    *home.Home
 	session *client.Client
 	runner  *client.Client
@@ -44,9 +45,13 @@ type calls struct {
 
 // newCalls returns the calls of a run.
 func newCalls(c Config, h *home.Home, logger *slog.Logger) *calls {
+	pinned := func(string) string { return "" }
+	if h != nil {
+		pinned = h.CertificateAt
+	}
 	as := func(token string) *client.Client {
 		return client.New(c.Server, token, client.WithVersion(c.Version), client.WithTimeout(time.Minute),
-			client.WithIdentification(), client.WithPinned(h.CertificateAt), client.WithRoots(c.Roots))
+			client.WithIdentification(), client.WithPinned(pinned), client.WithRoots(c.Roots))
 	}
 	return &calls{
 		home:    h,
@@ -64,10 +69,27 @@ func (c *calls) close() {
 
 // find moves both clients to where the home's server listens now.
 func (c *calls) find() {
-	if address := c.home.Address(); address != "" && address != c.session.Base() {
+	if address := c.address(); address != "" && address != c.session.Base() {
 		c.session.Move(address)
 		c.runner.Move(address)
 	}
+}
+
+// address returns where the home's server listens now, "" if that is not known.
+func (c *calls) address() string {
+	if c.home == nil {
+		return ""
+	}
+	return c.home.Address()
+}
+
+// isHomeGone reports whether the home was deleted: then no server of it will come back.
+func (c *calls) isHomeGone() bool {
+	if c.home == nil {
+		return false
+	}
+	_, err := os.Stat(c.home.Dir())
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // noted remembers whether the server answers, and logs it when that changes.
@@ -97,11 +119,11 @@ func (c *calls) until(ctx context.Context, call func(ctx context.Context) error)
 			return fmt.Errorf("%w: %w", errNewKey, err)
 		}
 		c.noted(err)
-		if _, missing := os.Stat(c.home.Dir()); errors.Is(missing, fs.ErrNotExist) {
-			return fmt.Errorf("%w: %s: %w", errHomeGone, c.home.Dir(), err) // no server will come back
+		if c.isHomeGone() {
+			return fmt.Errorf("%w: %w", errHomeGone, err)
 		}
 		c.find()
-		own = c.home.Address() == c.session.Base()
+		own = c.address() == c.session.Base()
 		select {
 		case <-c.after(wait):
 		case <-ctx.Done():

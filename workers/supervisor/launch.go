@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"maestro/internal/disk"
+	"maestro/internal/files"
 	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/blank"
@@ -77,7 +79,7 @@ type launched struct {
 func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy confine.Policy) (*launched, error) {
 	secrets := blank.Of(append([]string{s.SessionToken, s.RunnerToken}, start.Secrets...)...)
 	s.secrets.Store(secrets)
-	root, err := os.OpenRoot(s.dirs.Workspace)
+	root, err := disk.OpenRoot(s.dirs.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -233,9 +235,17 @@ func (s *supervisor) endBelow() {
 	s.logger.Warn("processes of the agent could not be ended", "pids", processes.Below(os.Getpid()))
 }
 
-// appendTo opens a file of the workspace to append to it, and follows no link out of the workspace.
-func appendTo(root *os.Root, name string) (*os.File, error) {
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+// appendTo opens a file of the workspace to append to it. The agent can write there, so an earlier run may have left
+// something else with that name, such as a link or a pipe: that is removed.
+func appendTo(root *disk.Root, name string) (*os.File, error) {
+	const flag = os.O_WRONLY | os.O_APPEND
+	f, err := files.OpenOrCreate(root, name, flag)
+	var irregular *files.IrregularError
+	if errors.As(err, &irregular) {
+		if err = root.RemoveAll(name); err == nil {
+			f, err = files.OpenOrCreate(root, name, flag)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open the file for the agent's output: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -19,8 +18,10 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/disk"
 	"maestro/service/wire"
 	"maestro/workers/agent"
+	"maestro/workers/blank"
 	"maestro/workers/manifest"
 	"maestro/workers/preflight"
 	"maestro/workers/sandbox"
@@ -99,12 +100,12 @@ func AgentOf(spawned string, m *manifest.Manifest) string {
 // placeManifest writes the agent's copy of the manifest into its workspace. The agent can read it, and where the kernel
 // allows that, not change it; the server has the original.
 func (s *supervisor) placeManifest(content []byte) error {
-	root, err := os.OpenRoot(s.dirs.Workspace)
+	root, err := disk.OpenRoot(s.dirs.Workspace)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	if err := root.Remove(manifestName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := root.RemoveAll(manifestName); err != nil {
 		return fmt.Errorf("replace the agent's manifest: %w", err)
 	}
 	f, err := root.OpenFile(manifestName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o400)
@@ -165,6 +166,16 @@ func (s *supervisor) caches(user string) map[string]string {
 		env["GOPROXY"] = "file://" + filepath.ToSlash(downloaded) + "," + others
 	}
 	return env
+}
+
+// secretsIn returns the values of the variables whose names say that they are secret.
+func secretsIn(env map[string]string) (secrets []string) {
+	for name, value := range env {
+		if blank.SecretName(name) {
+			secrets = append(secrets, value)
+		}
+	}
+	return secrets
 }
 
 // addEnvironment adds variables to those of a launch, in place of any with the same name.

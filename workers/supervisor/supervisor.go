@@ -68,6 +68,8 @@ type supervisor struct {
 	over     chan struct{}
 	overOnce sync.Once
 	why      string
+	// sessionEnded says, once over is closed, that the session has ended.
+	sessionEnded bool
 	// children are the processes that somebody waits for.
 	children processes.Children
 

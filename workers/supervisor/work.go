@@ -65,6 +65,7 @@ func (s *supervisor) work(
 		// Of two variables with the same name, the last one counts: a configuration may name other caches.
 		start.Env = append(addEnvironment(nil, s.caches(s.judge.dirs.Home)), start.Env...)
 		start.Env = addEnvironment(start.Env, s.given, s.environment(m.Axes().Strategy))
+		start.Secrets = append(start.Secrets, secretsIn(s.given)...)
 		s.mu.Lock()
 		s.countTurns = start.CountTurns
 		s.mu.Unlock()
@@ -300,11 +301,8 @@ func (s *supervisor) checkAgent(ctx context.Context) error {
 
 // describe returns what is known about the launch, and puts the agent's copy of its manifest into the workspace.
 func (s *supervisor) describe(content []byte) (launch agent.Launch, err error) {
-	state, temp := filepath.Join(s.dirs.Workspace, ".state"), filepath.Join(s.dirs.Workspace, tempDir)
-	for _, dir := range []string{state, temp, filepath.Join(s.dirs.Workspace, cacheDir)} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return launch, fmt.Errorf("make the agent's directories: %w", err)
-		}
+	if err := s.makeOwn(); err != nil {
+		return launch, err
 	}
 	if err := s.placeManifest(content); err != nil {
 		return launch, err
@@ -320,13 +318,13 @@ func (s *supervisor) describe(content []byte) (launch agent.Launch, err error) {
 		Workspace:    s.dirs.Workspace,
 		Target:       s.dirs.Target,
 		Orchestrator: s.dirs.Orchestrator,
-		State:        state,
+		State:        filepath.Join(s.dirs.Workspace, stateDir),
 		Options:      s.options,
 		Model:        modelFor(s.driver.Name(), s.model),
 		Environ:      os.Environ(),
 		Root:         os.Geteuid() == 0,
 		Maestro:      filepath.Dir(s.Program),
-		Temp:         temp,
+		Temp:         filepath.Join(s.dirs.Workspace, tempDir),
 	}, nil
 }
 
