@@ -37,6 +37,8 @@ const (
 	again = time.Second
 	// leavesWithin is how long a killed agent's remains may take to end.
 	leavesWithin = 5 * time.Second
+	// mostStarts is how often a supervisor is started for a run that never begins.
+	mostStarts = 3
 )
 
 // Server is what the runner asks of the server: requests and answers, each of which may be repeated.
@@ -79,6 +81,8 @@ type Runner struct {
 	mu sync.Mutex
 	// started are the supervisors that this process started and that have not ended, by session.
 	started map[string]bool
+	// failed counts, by run, the supervisors that ended before they had begun.
+	failed map[string]int
 	changed chan struct{}
 	digest  string
 	// again ends the present question for work, because what the runner says about itself has changed.
@@ -90,6 +94,7 @@ func New(c Config) *Runner {
 	return &Runner{
 		Config:  c,
 		started: map[string]bool{},
+		failed:  map[string]int{},
 		changed: make(chan struct{}, 1),
 		again:   func() {},
 	}
@@ -178,6 +183,13 @@ func (r *Runner) compare(ctx context.Context, work wire.RunnerWork) {
 		case r.runs(x.ID):
 			running[x.Role]++
 		case x.State == wire.WorkRunning && !r.began(x):
+			if r.unstarted(x) >= mostStarts {
+				r.exited(ctx, x, supervisor.Exit{
+					Reason: fmt.Sprintf("its supervisor ended %d times before it began: see `maestro session logs %s "+
+						"--of supervisor`", mostStarts, x.ID),
+				})
+				continue
+			}
 			running[x.Role]++
 			r.start(ctx, x)
 		default:
@@ -245,7 +257,7 @@ func (r *Runner) claim(ctx context.Context, x wire.RunnerSession) bool {
 		r.Logger.Warn("a session was not claimed", "session", x.ID, "run", x.Run, "why", err)
 		return false
 	}
-	if answer.Event == nil { // the run had begun; the next answer says so
+	if answer.Event == nil || answer.Retried { // the run had begun; the next answer says so
 		return true
 	}
 	r.start(ctx, x)
@@ -321,6 +333,11 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 			r.Logger.Warn("a supervisor ended with an error", "session", x.ID, "run", x.Run, "why", err,
 				"log", r.Home.SupervisorLogPath(x.ID))
 		}
+		if err != nil && !r.began(x) {
+			r.mu.Lock()
+			r.failed[runOf(x)]++
+			r.mu.Unlock()
+		}
 		r.ended(x.ID)
 	})
 	if err != nil {
@@ -328,6 +345,15 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 	}
 	return err
 }
+
+// unstarted returns how often a supervisor of the run ended before it had begun.
+func (r *Runner) unstarted(x wire.RunnerSession) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed[runOf(x)]
+}
+
+func runOf(x wire.RunnerSession) string { return fmt.Sprintf("%s/%d", x.ID, x.Run) }
 
 // ended notes that a supervisor ended.
 func (r *Runner) ended(session string) {

@@ -36,6 +36,8 @@ type machine struct {
 	fail error
 	// manifest is that of every session.
 	manifest json.RawMessage
+	// repeated says that the server has answered the claims before.
+	repeated bool
 	// claims are the claims that were made.
 	claims []*commands.ClaimSession
 }
@@ -77,6 +79,7 @@ func (m *machine) Work(context.Context, wire.RunnerWorkOf, time.Duration) (wire.
 // Do implements Server.
 func (m *machine) Do(_ context.Context, _ string, body any, o client.Options) (client.Answer, error) {
 	answer := client.Answer{}
+	answer.Retried = m.repeated
 	answer.Event = json.RawMessage(`{}`)
 	switch x := body.(type) {
 	case *commands.ClaimSession:
@@ -246,4 +249,23 @@ func TestClaimSaysWhatRuns(t *testing.T) {
 	if !slices.Equal(got, want) || agent.Auto("review") == agent.Claude {
 		t.Errorf("it claimed %q, want %q", got, want)
 	}
+}
+
+// A supervisor that ends before it has begun is started a few times, and no more: then the run has failed.
+func TestSupervisorNeverBegins(t *testing.T) {
+	m := newMachine(t, 3)
+	x := []wire.RunnerSession{session("a", wire.WorkRunning, 1)}
+	for range mostStarts {
+		m.sees(x, "start a run 1 secret-of-a speaks-for-a")
+		m.ends["a"](errors.New("the disk is full"))
+	}
+	m.sees(x, "exited a/1/exited: its supervisor ended 3 times before it began: see `maestro session logs a --of supervisor`")
+	m.sees([]wire.RunnerSession{session("a", wire.WorkRunning, 2)}, "start a run 2 secret-of-a speaks-for-a")
+}
+
+// A claim whose answer is the stored one began the run earlier: it is not launched by that.
+func TestRepeatedClaimLaunchesNothing(t *testing.T) {
+	m := newMachine(t, 3)
+	m.repeated = true
+	m.sees([]wire.RunnerSession{session("a", wire.WorkClaim, 1)}, "claim a/1/claim")
 }

@@ -21,8 +21,8 @@ func Main(ctx context.Context, stdin io.Reader, stderr io.Writer) int {
 		err = Run(ctx, c, Drivers(c.Home), nil, logger)
 	}
 	switch {
-	case errors.Is(err, home.ErrSupervised):
-		logger.Info("another supervisor has the session already", "session", c.SessionID, "run", c.Run)
+	case errors.Is(err, home.ErrSupervised), errors.Is(err, ErrRan):
+		logger.Info("another supervisor has or had the run", "session", c.SessionID, "run", c.Run, "why", err)
 		return 0
 	case err != nil:
 		logger.Error("the run ended with an error", "session", c.SessionID, "run", c.Run, "why", err)

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
@@ -238,22 +240,7 @@ func (s *supervisor) ask(ctx context.Context, question string, patience time.Dur
 	question = s.blank(question)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	s.mu.Lock()
-	input := s.asked[question]
-	s.mu.Unlock()
-	var err error
-	if input == "" {
-		var answer client.Answer
-		answer, err = s.calls.do(ctx, s.calls.session, "report:needs-input", &commands.Report{
-			Message: question, Options: []string{answerAllow, answerDeny},
-		}, "")
-		if err == nil {
-			input, err = questionOf(answer)
-		}
-		s.mu.Lock()
-		s.asked[question] = input
-		s.mu.Unlock()
-	}
+	input, err := s.inputOf(ctx, question)
 	if err == nil {
 		reason, err = s.answerTo(ctx, input)
 	}
@@ -268,6 +255,42 @@ func (s *supervisor) ask(ctx context.Context, question string, patience time.Dur
 		return true, ""
 	}
 	return false, "the answer was: " + reason
+}
+
+// inputOf returns the id of a question, which it asks unless that was done. Equal calls that come together ask once,
+// and so does a call whose answer was lost.
+func (s *supervisor) inputOf(ctx context.Context, question string) (string, error) {
+	s.mu.Lock()
+	one := s.asked[question]
+	if one == nil {
+		one = &askedOnce{key: uuid.NewString(), turn: make(chan struct{}, 1)}
+		s.asked[question] = one
+	}
+	s.mu.Unlock()
+	select {
+	case one.turn <- struct{}{}:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	defer func() { <-one.turn }()
+	if one.input != "" {
+		return one.input, nil
+	}
+	answer, err := s.calls.do(ctx, s.calls.session, "report:needs-input", &commands.Report{
+		Message: question, Options: []string{answerAllow, answerDeny},
+	}, one.key)
+	if err == nil {
+		one.input, err = questionOf(answer)
+	}
+	return one.input, err
+}
+
+// askedOnce is a question whether the agent may do something.
+type askedOnce struct {
+	key string
+	// turn is held by whoever asks. input is "" until the server has the question.
+	turn  chan struct{}
+	input string
 }
 
 // The answers to the question whether an agent may do something.

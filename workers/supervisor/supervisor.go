@@ -76,7 +76,7 @@ type supervisor struct {
 	mu    sync.Mutex
 	saved Saved
 	// asked are the questions whether the agent may do something that have no answer yet, by their text.
-	asked map[string]string
+	asked map[string]*askedOnce
 	// used is what the runs of the conversation have used so far, turns how many turns this run took.
 	used       agent.Used
 	turns      int64
@@ -143,7 +143,7 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 		Console: console,
 		logger:  logger.With("session", c.SessionID, "run", c.Run),
 		over:    make(chan struct{}),
-		asked:   map[string]string{},
+		asked:   map[string]*askedOnce{},
 	}
 	s.secrets.Store(blank.Of(c.SessionToken, c.RunnerToken))
 	s.layers = c.layers()
@@ -155,6 +155,9 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 		return err
 	}
 	defer func() { err = errors.Join(err, s.files.Close()) }()
+	if s.hasRun() {
+		return ErrRan
+	}
 	if err := s.save(func(is *Saved) {
 		*is = Saved{
 			Run:          c.Run,
@@ -191,6 +194,16 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 	}
 	processes.Adopt()
 	return s.supervise(ctx, drivers)
+}
+
+// ErrRan says that the run, or a later one of its session, has had a supervisor on this machine.
+var ErrRan = errors.New("the run was supervised before")
+
+// hasRun reports whether the run, or a later one, has had a supervisor. What cannot be read says nothing.
+func (s *supervisor) hasRun() bool {
+	var before Saved
+	content, err := s.home.ReadRun(s.SessionID)
+	return err == nil && json.Unmarshal(content, &before) == nil && before.Run >= s.Run
 }
 
 // supervise keeps the helpers of a run going while the agent works.
