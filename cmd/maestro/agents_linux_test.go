@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"net"
@@ -363,6 +364,10 @@ exit 7
 			t.Fatal(err)
 		}
 	}
+	output := filepath.Join(workspace, "scripted.jsonl")
+	if err := errors.Join(os.Remove(output), syscall.Mkfifo(output, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	h.made(h.admin(), "session:update", map[string]any{
 		"sessionId": session, "env": map[string]string{"DEPLOY_PASSWORD": "correct horse"},
 	})
@@ -375,19 +380,19 @@ exit 7
 	if left, err := os.ReadDir(victim); err != nil || len(left) > 0 {
 		t.Errorf("the supervisor wrote to where a link led: %v, %v", left, err)
 	}
-	output, err := os.ReadFile(filepath.Join(workspace, "scripted.jsonl"))
-	if err != nil || !strings.Contains(string(output), "the password is ") {
-		t.Errorf("the output is %q, %v", output, err)
+	said, err := os.ReadFile(output)
+	if err != nil || !strings.Contains(string(said), "the password is ") {
+		t.Errorf("the output is %q, %v", said, err)
 	}
 	entries, err := h.admin().SessionTimeline(t.Context(), session)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		output = append(output, e.Message...)
+		said = append(said, e.Message...)
 	}
-	if strings.Contains(string(output), "correct horse") {
-		t.Errorf("a secret that a user gave the session is stored: %s", output)
+	if strings.Contains(string(said), "correct horse") {
+		t.Errorf("a secret that a user gave the session is stored: %s", said)
 	}
 	h.nothingLeft()
 }

@@ -35,10 +35,11 @@ var shapes = []shape{
 	{"xapp-", 10, name},
 	{maestro + "s_", 20, dotted},
 	{maestro + "u_", 20, dotted},
+	{maestro + "r_", 20, runner},
 	{"mlc_", 8, name},
 }
 
-// maestro begins the tokens of sessions and of users, whose prefixes are constants of service/wire.
+// maestro begins the tokens of sessions, users and runners, whose prefixes are constants of service/wire.
 const maestro = "ms"
 
 // firsts are the first bytes of tokens.
@@ -48,6 +49,7 @@ func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' |
 func word(c byte) bool   { return letter(c) || c == '_' }
 func name(c byte) bool   { return word(c) || c == '-' }
 func dotted(c byte) bool { return name(c) || c == '.' }
+func runner(c byte) bool { return dotted(c) || c == '~' }
 
 // run returns how many bytes at the beginning may be part of a token.
 func run(text []byte, may func(byte) bool) (n int) {

@@ -84,12 +84,14 @@ func (p Policy) places(namespaces bool, self string, listening []string) (places
 }
 
 // setOwn adds what the policy gives to the command itself. A path below a directory that the command may change must
-// not lead out of it: an earlier run of the command may have replaced it by a symbolic link.
+// not lead out of it: an earlier run of the command may have replaced it by a symbolic link. Whoever made the policy
+// has checked where the directories of ReadWrite and Reads are, so these may not lead anywhere else by now.
 func (p Policy) setOwn(byPath map[string]place) error {
 	own := []struct {
 		access access
 		paths  []string
-	}{{writable, p.writable()}, {readable, p.ReadOnly}, {socket, p.Sockets}}
+		fixed  bool
+	}{{writable, p.writable(), true}, {readable, p.Reads, true}, {readable, p.ReadOnly, false}, {socket, p.Sockets, false}}
 	for _, given := range own {
 		for _, path := range given.paths {
 			if path == "" {
@@ -98,6 +100,9 @@ func (p Policy) setOwn(byPath map[string]place) error {
 			real, err := filepath.EvalSymlinks(path)
 			if err != nil {
 				return fmt.Errorf("%w: create it before the command starts", err)
+			}
+			if given.fixed && real != filepath.Clean(path) {
+				return fmt.Errorf("%s leads to %s, through a symbolic link: name that directory itself", path, real)
 			}
 			for _, root := range p.writable() {
 				if err := stays(root, path, real); err != nil {

@@ -17,6 +17,9 @@ type Policy struct {
 	Home string
 	// ReadWrite are directories that the command may read and change.
 	ReadWrite []string
+	// Reads are directories that the command may read, wherever they are. None is reached through a symbolic link, and
+	// neither are those of ReadWrite.
+	Reads []string
 	// ReadOnly are paths below ReadWrite that must not change. They need the layer Namespaces.
 	ReadOnly []string
 	// Hidden are files and directories that the command may not read. Without Namespaces, it can create nothing in
@@ -106,6 +109,7 @@ func (p Policy) check(layers []Layer) error {
 		"Home":      {p.Home},
 		"Temp":      {p.Temp},
 		"ReadWrite": p.ReadWrite,
+		"Reads":     p.Reads,
 		"ReadOnly":  p.ReadOnly,
 		"Hidden":    p.Hidden,
 		"Exposed":   p.Exposed,

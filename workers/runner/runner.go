@@ -82,7 +82,7 @@ type Runner struct {
 	// started are the supervisors that this process started and that have not ended, by session.
 	started map[string]bool
 	// failed counts, by run, the supervisors that ended before they had begun.
-	failed map[string]int
+	failed  map[string]int
 	changed chan struct{}
 	digest  string
 	// again ends the present question for work, because what the runner says about itself has changed.

@@ -95,7 +95,7 @@ func (a *Attached) open(helpers context.Context) (err error) {
 		return err
 	}
 	s.keeper = newKeeper(box, s.calls, s.logger)
-	workspaces := filepath.Dir(s.dirs.Workspace)
+	workspaces, secrets := filepath.Dir(s.dirs.Workspace), blank.Of(s.SessionToken)
 	if err := clearLeft(filepath.Join(workspaces, socketDir), s.SessionID+"-"); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *Attached) open(helpers context.Context) (err error) {
 		keeper: s.keeper,
 		heard:  func() {},
 		ended:  func(error) {},
-		blank:  blank.Of(s.SessionToken).Blank,
+		blank:  func() *blank.Secrets { return secrets },
 		logger: s.logger,
 	}); err != nil {
 		return err
@@ -176,6 +176,15 @@ func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd, allowed []string) (
 		policy.ReadOnly = []string{s.dirs.Orchestrator}
 	}
 	s.reachTarget(&policy)
+	// An agent of the session may run beside the command.
+	policy.Hidden = append(policy.Hidden, filepath.Join(s.dirs.Workspace, stateDir))
+	for _, pattern := range []string{"*.jsonl", "*" + errorsSuffix} {
+		outputs, err := filepath.Glob(filepath.Join(s.dirs.Workspace, pattern))
+		if err != nil {
+			return nil, err
+		}
+		policy.ReadOnly = append(policy.ReadOnly, outputs...)
+	}
 	policy.ReadWrite = append(policy.ReadWrite, allowed...)
 	policy.Exposed = append(policy.Exposed, cmd.Path)
 	return confine.Start(ctx, []string{s.Program, wire.ProgramConfined, s.SessionID}, policy, s.layers, cmd)

@@ -55,6 +55,9 @@ func (s *supervisor) policy(start *agent.Start) confine.Policy {
 	p := s.boundary(user)
 	p.ReadWrite = append(p.ReadWrite, start.ReadWrite...)
 	p.ReadOnly = append(p.ReadOnly, start.ReadOnly...)
+	for _, name := range outputsOf(start) { // the agent prints to them through the supervisor
+		p.ReadOnly = append(p.ReadOnly, filepath.Join(s.dirs.Workspace, name))
+	}
 	p.Exposed = append(p.Exposed, start.Path)
 	s.reachTarget(&p)
 	return p
@@ -63,7 +66,7 @@ func (s *supervisor) policy(start *agent.Start) confine.Policy {
 // reachTarget lets a process of the session reach its working directory, as its manifest says.
 func (s *supervisor) reachTarget(p *confine.Policy) {
 	if s.options.PermissionMode == modeReadOnly {
-		p.Exposed = append(p.Exposed, s.dirs.Target) // it may be below a directory that is hidden by default
+		p.Reads = append(p.Reads, s.dirs.Target)
 	} else {
 		p.ReadWrite = append(p.ReadWrite, s.dirs.Target)
 	}

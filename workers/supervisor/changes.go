@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"maestro/events"
+	"maestro/workers/confine"
 	"maestro/workers/manifest"
 	"maestro/workers/prompt"
 )
@@ -21,6 +21,8 @@ const (
 	changesWithin = 10 * time.Second
 	// mostChanges is how much of one look an agent is shown, in bytes.
 	mostChanges = 16 << 10
+	// emptyTree is git's name of a tree without files: attributes, which name programs to run, are read from there.
+	emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 	// newestCommits is how many commits an agent is shown.
 	newestCommits = 10
 )
@@ -55,7 +57,7 @@ func (s *supervisor) changes(ctx context.Context) (found []prompt.Change) {
 		args := append([]string{
 			"git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "color.ui=false",
 		}, look.args...)
-		said, err := s.readBehind(ctx, git, args)
+		said, err := s.gitSays(ctx, git, args)
 		if err != nil {
 			s.logger.Debug("git says nothing about the working directory", "command", look.args[0], "why", err)
 			continue
@@ -68,36 +70,46 @@ func (s *supervisor) changes(ctx context.Context) (found []prompt.Change) {
 	return found
 }
 
-// readBehind runs a program in the working directory, behind the boundary, and returns what it prints.
-func (s *supervisor) readBehind(ctx context.Context, path string, args []string) (string, error) {
+// gitSays runs git in the working directory, and returns what it prints.
+func (s *supervisor) gitSays(ctx context.Context, path string, args []string) (string, error) {
 	policy := s.boundary(s.judge.dirs.Home)
-	policy.Exposed = append(policy.Exposed, s.dirs.Target, path)
-	said := &beginning{most: mostChanges + 1}
-	ctx, cancel := context.WithTimeout(ctx, changesWithin)
-	defer cancel()
-	process, err := s.start(ctx, policy, &exec.Cmd{
+	// What the repository makes git run acts for nobody: it reaches no socket, and changes nothing but its own files.
+	policy.ReadWrite, policy.ReadOnly, policy.Sockets = []string{policy.Temp}, nil, nil
+	policy.Reads = append(policy.Reads, s.dirs.Target)
+	policy.Exposed = append(policy.Exposed, path)
+	said, err := s.readBehind(ctx, policy, &exec.Cmd{
 		Path: path,
 		Args: args,
 		Env: []string{
-			"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(s.dirs.Workspace, tempDir), "LC_ALL=C.UTF-8",
-			"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+			"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + policy.Temp, "LC_ALL=C.UTF-8",
+			"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_ATTR_SOURCE=" + emptyTree,
 		},
-		Dir:         s.dirs.Target,
-		Stdout:      said,
-		WaitDelay:   time.Second,
-		SysProcAttr: ownGroup(),
-	})
+		Dir: s.dirs.Target,
+	}, changesWithin)
+	var exit *exec.ExitError
+	if said != "" && errors.As(err, &exit) {
+		err = nil // what it says is true all the same
+	}
+	return said, err
+}
+
+// readBehind runs a program behind the boundary, and returns the beginning of what it prints.
+func (s *supervisor) readBehind(
+	ctx context.Context, policy confine.Policy, cmd *exec.Cmd, within time.Duration,
+) (string, error) {
+	said := &beginning{most: mostChanges + 1}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	cmd.Stdout, cmd.WaitDelay, cmd.SysProcAttr = said, time.Second, ownGroup()
+	process, err := s.start(ctx, policy, cmd)
 	if err != nil {
 		return "", err
 	}
 	defer s.children.Ended(process.Pid())
 	stop := context.AfterFunc(ctx, process.Kill)
 	defer stop()
-	var exit *exec.ExitError
-	if err := process.Wait(); err != nil && (said.Len() == 0 || !errors.As(err, &exit)) {
-		return "", err
-	}
-	return said.String(), nil
+	err = process.Wait()
+	return said.String(), err
 }
 
 // beginning keeps the first bytes that are written to it.

@@ -121,7 +121,7 @@ func newGated(t *testing.T) *gated {
 		keeper: g.keep,
 		hook:   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "judged") },
 		heard:  func() {},
-		blank:  blank.Of(agentKey).Blank,
+		blank:  func() *blank.Secrets { return blank.Of(agentKey) },
 		logger: logger,
 	}
 	go func() { ended <- serving.serve(ctx, listener) }()

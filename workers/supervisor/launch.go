@@ -84,19 +84,19 @@ func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy conf
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	errorsName := strings.TrimSuffix(start.Output, filepath.Ext(start.Output)) + ".stderr.log"
-	output, err := appendTo(root, start.Output)
+	names := outputsOf(start)
+	output, err := appendTo(root, names[0])
 	if err != nil {
 		return nil, err
 	}
-	problems, err := appendTo(root, errorsName)
+	problems, err := appendTo(root, names[1])
 	if err != nil {
 		return nil, errors.Join(err, output.Close())
 	}
 	if err := s.save(func(is *Saved) {
 		is.Agent = s.driver.Name()
-		is.Output = filepath.Join(s.dirs.Workspace, start.Output)
-		is.Errors = filepath.Join(s.dirs.Workspace, errorsName)
+		is.Output = filepath.Join(s.dirs.Workspace, names[0])
+		is.Errors = filepath.Join(s.dirs.Workspace, names[1])
 	}); err != nil {
 		return nil, errors.Join(err, output.Close(), problems.Close())
 	}
@@ -233,6 +233,14 @@ func (s *supervisor) endBelow() {
 		<-s.calls.after(10 * time.Millisecond)
 	}
 	s.logger.Warn("processes of the agent could not be ended", "pids", processes.Below(os.Getpid()))
+}
+
+// errorsSuffix ends the name of the file with what an agent prints on its standard error.
+const errorsSuffix = ".stderr.log"
+
+// outputsOf returns the names of the files with what an agent prints on its standard output and its standard error.
+func outputsOf(start *agent.Start) [2]string {
+	return [2]string{start.Output, strings.TrimSuffix(start.Output, filepath.Ext(start.Output)) + errorsSuffix}
 }
 
 // appendTo opens a file of the workspace to append to it. The agent can write there, so an earlier run may have left

@@ -21,6 +21,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/disk"
+	"maestro/internal/files"
 	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/blank"
@@ -107,6 +108,9 @@ func (s *supervisor) placeManifest(content []byte) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
+	if there, err := files.Read(root, manifestName, int64(len(content))); err == nil && bytes.Equal(there, content) {
+		return nil // a command beside this one has it read-only as long as nobody removes it
+	}
 	if err := root.RemoveAll(manifestName); err != nil {
 		return fmt.Errorf("replace the agent's manifest: %w", err)
 	}
@@ -194,15 +198,23 @@ func addEnvironment(env []string, more ...map[string]string) []string {
 	return env
 }
 
-// runBriefly runs a program that says something about itself.
+// runBriefly runs a program of an agent that says something about itself. It runs behind the boundary: an agent whose
+// target holds the program could have replaced it.
 func (s *supervisor) runBriefly(ctx context.Context, path string, args, env []string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, checkWithin)
-	defer cancel()
-	var said bytes.Buffer
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env, cmd.Stdout, cmd.WaitDelay = env, &said, time.Second
-	err := s.children.Run(cmd)
-	return said.Bytes(), err
+	user, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
+	}
+	policy := s.boundary(user)
+	policy.ReadWrite, policy.ReadOnly, policy.Sockets = []string{policy.Temp}, nil, nil
+	policy.Exposed = append(policy.Exposed, path)
+	said, err := s.readBehind(ctx, policy, &exec.Cmd{
+		Path: path,
+		Args: append([]string{path}, args...),
+		Env:  env,
+		Dir:  policy.Temp,
+	}, checkWithin)
+	return []byte(said), err
 }
 
 // newJudge returns the judge of the run's tool calls.

@@ -16,6 +16,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/service/wire"
+	"maestro/workers/blank"
 	"maestro/workers/outbox"
 	"maestro/workers/processes"
 	"maestro/workers/socket"
@@ -38,7 +39,7 @@ type gate struct {
 	heard func()
 	ended func(error)
 	// blank removes secrets from what the agent says: the log keeps it for good.
-	blank  func(string) string
+	blank  func() *blank.Secrets
 	logger *slog.Logger
 }
 
@@ -136,7 +137,7 @@ func (g *gate) body(w http.ResponseWriter, r *http.Request) (body []byte, ok boo
 		})
 		return nil, false
 	}
-	return []byte(g.blank(string(body))), true
+	return []byte(g.blank().Blank(string(body))), true
 }
 
 // pass sends a request on to the server and copies the answer, as it comes.
@@ -149,17 +150,27 @@ func (g *gate) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 	}
 	g.calls.noted(nil)
 	defer func() { _ = resp.Body.Close() }()
+	g.copy(w, resp)
+}
+
+// copy copies an answer as it comes, line by line, without secrets: an orchestrator gets none of the sessions that it
+// spawns.
+func (g *gate) copy(w http.ResponseWriter, resp *http.Response) {
 	header := w.Header()
 	for name, values := range resp.Header {
-		header[name] = values
+		if name != "Content-Length" { // what replaces a secret has another length
+			header[name] = values
+		}
 	}
 	w.WriteHeader(resp.StatusCode)
 	flusher := http.NewResponseController(w)
+	blanked := g.blank().Writer(w)
+	defer func() { _ = blanked.Close() }() // nobody reads it any more, or it is complete
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := resp.Body.Read(buffer)
 		if n > 0 {
-			if _, err := w.Write(buffer[:n]); err != nil {
+			if _, err := blanked.Write(buffer[:n]); err != nil {
 				return // nobody reads it any more
 			}
 			_ = flusher.Flush() // a stream is followed as it comes
@@ -195,12 +206,7 @@ func (g *gate) keep(w http.ResponseWriter, r *http.Request, body []byte) {
 		resp, err = g.calls.session.Forward(r, bytes.NewReader(body))
 		if err == nil && !later(resp.StatusCode) {
 			defer func() { _ = resp.Body.Close() }()
-			header := w.Header()
-			for name, values := range resp.Header {
-				header[name] = values
-			}
-			w.WriteHeader(resp.StatusCode)
-			_, _ = io.Copy(w, resp.Body) // whoever asked may be gone
+			g.copy(w, resp)
 			return
 		}
 		if err == nil {

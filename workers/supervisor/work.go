@@ -274,6 +274,9 @@ func (s *supervisor) check(
 	if err != nil {
 		return launch, m, err
 	}
+	if err := s.makeOwn(); err != nil {
+		return launch, m, err
+	}
 	if err := s.checkNetwork(); err != nil {
 		return launch, m, err
 	}
@@ -301,9 +304,6 @@ func (s *supervisor) checkAgent(ctx context.Context) error {
 
 // describe returns what is known about the launch, and puts the agent's copy of its manifest into the workspace.
 func (s *supervisor) describe(content []byte) (launch agent.Launch, err error) {
-	if err := s.makeOwn(); err != nil {
-		return launch, err
-	}
 	if err := s.placeManifest(content); err != nil {
 		return launch, err
 	}
