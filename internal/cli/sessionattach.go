@@ -9,11 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 
 	"maestro/api/client"
 	"maestro/internal/failure"
 	"maestro/internal/files"
 	"maestro/service/wire"
+	"maestro/workers/blank"
 	"maestro/workers/confine"
 	"maestro/workers/manifest"
 	"maestro/workers/preflight"
@@ -112,19 +115,13 @@ func (c *sessionExec) behind(
 	if err != nil {
 		return nil, err
 	}
-	allowed := make([]string, len(c.allowed))
-	for i, path := range c.allowed {
-		if allowed[i], err = filepath.Abs(path); err != nil {
-			return nil, err
-		}
-		if _, err := os.Stat(allowed[i]); err != nil {
-			return nil, failure.Usage("--allow names %s, which cannot be used", Quoted(path)).
-				WithWhy("%s", files.Bare(err)).WithNext("name a file or directory that exists")
-		}
+	allowed, err := c.allowedPaths(held)
+	if err != nil {
+		return nil, err
 	}
 	variables := held.Caches()
 	maps.Copy(variables, given.Env)
-	command.Env = environmentOf(os.Environ(), command.Dir, variables, session)
+	command.Env = environmentOf(withoutSecrets(os.Environ()), command.Dir, variables, session)
 	return func() (child, error) {
 		// A signal that comes meanwhile is for the command.
 		process, err := held.Start(context.WithoutCancel(ctx), command, allowed)
@@ -133,6 +130,37 @@ func (c *sessionExec) behind(
 		}
 		return process, nil
 	}, nil
+}
+
+// allowedPaths returns the paths that --allow names, where they are in fact: a link there may be an agent's.
+func (c *sessionExec) allowedPaths(held *supervisor.Attached) (allowed []string, err error) {
+	for _, path := range c.allowed {
+		real, err := filepath.Abs(path)
+		if err == nil {
+			real, err = filepath.EvalSymlinks(real)
+		}
+		if err != nil {
+			return nil, failure.Usage("--allow names %s, which cannot be used", Quoted(path)).
+				WithWhy("%s", files.Bare(err)).WithNext("name a file or directory that exists")
+		}
+		for _, kept := range held.Kept() {
+			if files.Within(real, kept) || files.Within(kept, real) {
+				return nil, failure.Usage("--allow names %s, which holds, or is in, %s", Quoted(path), kept).
+					WithWhy("no command of a session may reach that").
+					WithNext("name another path, or run the command with --unconfined")
+			}
+		}
+		allowed = append(allowed, real)
+	}
+	return allowed, nil
+}
+
+// withoutSecrets removes the variables that hold, by their names, secrets of the user.
+func withoutSecrets(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return blank.SecretName(name) || name == "SSH_AUTH_SOCK"
+	})
 }
 
 // detach ends the supervision of the session, once what its command's programs reported is delivered.

@@ -128,12 +128,17 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 		project = event.Project
 	}
 	session.written = writtenOf(answer, session.SessionID)
-	session.Env = sessionEnv(server.Base(), placeManifest(ctx, a, session.SessionID), wire.Credential{
-		SessionID: session.SessionID,
-		ProjectID: project,
-		Strategy:  strategy,
-		Token:     answer.Token,
-	})
+	launched := runner != "" || a.throughSocket() // by the runner, or by the user: no other process needs the secret
+	if launched {
+		session.Env = wire.Environment(server.Base(), project, session.SessionID, strategy, "")
+	} else {
+		session.Env = sessionEnv(server.Base(), placeManifest(ctx, a, session.SessionID), wire.Credential{
+			SessionID: session.SessionID,
+			ProjectID: project,
+			Strategy:  strategy,
+			Token:     answer.Token,
+		})
+	}
 	if len(session.Unmet) > 0 {
 		a.Say(
 			"maestro: warning: the session's tasks wait for tasks that are not completed: %s (you forced the start)\n",
@@ -144,7 +149,7 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 		a.Print("%s\n", session.SessionID)
 		return nil
 	}
-	if runner != "" {
+	if launched {
 		a.showLaunched(session, about, runner)
 		return nil
 	}
@@ -163,8 +168,15 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 
 // showLaunched prints a new session whose agent a runner launches. Nobody else needs its secret.
 func (a *Run) showLaunched(session sessionMade, about, runner string) {
-	delete(session.Env, wire.EnvToken)
+	if a.throughSocket() {
+		delete(session.Env, wire.EnvServerURL) // a confined process reaches no address
+	}
 	a.Result(session, func() {
+		if runner == "" {
+			a.Print("Spawned %s: %s; no runner launches its agent, but the user can: `maestro session exec %s -- "+
+				"<command>`\n", session.SessionID, about, session.SessionID)
+			return
+		}
 		a.Print("Spawned %s: %s; runner %s launches its agent\n", session.SessionID, about, runner)
 		if !a.isSession() {
 			a.Print("follow it with `maestro session logs %s --follow`\n", session.SessionID)

@@ -141,6 +141,9 @@ func (a *Attached) Why() string { return a.s.why }
 // Ended reports, once Over is closed, whether the session has ended.
 func (a *Attached) Ended() bool { return a.s.sessionEnded }
 
+// Kept returns the directories that no command of a session may reach: Maestro's home, and the workspaces.
+func (a *Attached) Kept() []string { return []string{a.s.Home, filepath.Dir(a.s.dirs.Workspace)} }
+
 // Environment returns the variables with which the command's maestro reaches the server, and puts the manifest into the
 // workspace.
 func (a *Attached) Environment() (map[string]string, error) {
