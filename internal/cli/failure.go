@@ -49,7 +49,7 @@ func exitCode(err error) int {
 		return ExitInterrupted
 	case errors.As(err, &own) && own.Partial:
 		return ExitPartial
-	case errors.As(err, &own) && own.HTTPStatus() == 0:
+	case errors.As(err, &own) && own.HTTPStatus() == 0 && own.Err != nil:
 		return exitCode(own.Err)
 	case errors.As(err, &own):
 		return exitOf(own.HTTPStatus())

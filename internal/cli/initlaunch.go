@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -69,16 +70,19 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 		Host:      hostname(),
 		Agent:     supervisor.AgentOf(x.Agent, m),
 		Layers:    c.Layers,
-	}, client.Options{}); err != nil {
+	}, client.Options{Key: fmt.Sprintf("%s/%d/claim", x.ID, c.Run)}); err != nil {
 		return err
 	}
 	a.answered, a.waiting = true, nil // from now on stdout shows the agent, which gets the mail
 	screen := &agentScreen{run: a}
 	logger := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if err := supervisor.Run(ctx, c, supervisor.Drivers(c.Home), screen, logger); err != nil {
-		return err
+		exit := supervisor.Exit{Reason: "its supervisor ended with an error: " + err.Error()}
+		_, told := asRunner.Do(context.WithoutCancel(ctx), "session:exited", exit.Command(x.ID, c.Run),
+			client.Options{Key: supervisor.ExitKey(x.ID, c.Run)})
+		return errors.Join(err, told)
 	}
-	return outcomeHere(context.WithoutCancel(ctx), server, x.ID)
+	return outcomeHere(ctx, server, x.ID)
 }
 
 // superviseConfig describes the supervision of a session by this process.
@@ -135,9 +139,10 @@ func layersHere(ctx context.Context, c supervisor.Config, p confine.Policy) (lay
 	return layers
 }
 
-// outcomeHere returns an error unless the session completed or waits for an answer.
+// outcomeHere returns an error unless the session completed or waits for an answer. ctx says whether somebody
+// interrupted it.
 func outcomeHere(ctx context.Context, server *client.Client, id string) error {
-	x, err := server.Session(ctx, id)
+	x, err := server.Session(context.WithoutCancel(ctx), id)
 	if err != nil {
 		return err
 	}
@@ -149,7 +154,10 @@ func outcomeHere(ctx context.Context, server *client.Client, id string) error {
 		Why:     x.EndReason,
 		Next:    "the user can let it continue with `maestro session resume " + id + "`",
 	}
-	if x.Run != nil && x.Run.ExitCode != nil && *x.Run.ExitCode > 0 {
+	switch {
+	case ctx.Err() != nil:
+		f.Err = &commandExit{ExitInterrupted}
+	case x.Run != nil && x.Run.ExitCode != nil && *x.Run.ExitCode > 0:
 		f.Err = &commandExit{*x.Run.ExitCode}
 	}
 	return f

@@ -82,7 +82,7 @@ func readManifest(a *Run, file string) (*manifest.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := manifest.Reader{Agents: a.agents()}.Parse(content)
+	m, err := manifest.Reader{Agents: a.agents(), AnyAgent: a.throughSocket()}.Parse(content)
 	if err != nil {
 		return nil, manifestFailure(file, err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
 )
@@ -55,5 +56,9 @@ func (c *sessionResume) run(ctx context.Context, args []string) error {
 		run = resumed.Run
 	}
 	c.wrote(answer, args[0], "Resumed session %s: run %d may begin", args[0], run)
+	if x, err := Ask(ctx, c.Run, (*client.Client).Session, args[0]); err == nil && x.Runner == "" {
+		c.Say("maestro: no runner launches it: run `maestro session exec --unconfined %s -- maestro %s init --launch`\n",
+			args[0], x.Role)
+	}
 	return nil
 }

@@ -67,13 +67,10 @@ func TestPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(filepath.Join(root, "real"), filepath.Join(root, "link")); err != nil {
-		t.Fatal(err)
-	}
 	in := func(name string) string { return filepath.Join(root, name) }
 	p := Policy{
 		Home:      in("home"),
-		ReadWrite: []string{in("home/target"), in("home/work/mine"), in("link")},
+		ReadWrite: []string{in("home/target"), in("home/work/mine"), in("real")},
 		Hidden:    []string{in("home/work"), in("home/target/secret")},
 		Exposed:   []string{in("home/.claude/local"), in("home/.npmrc")},
 		Temp:      in("home/work/mine/.tmp"),
@@ -104,6 +101,33 @@ func TestPlaces(t *testing.T) {
 	} {
 		if got := ps.at(path).access; got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
+}
+
+// A directory of the command that has become a link since it was checked is refused, also by a link above it.
+func TestRootsAreNoLinks(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(root, "home/.maestro/sessions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(root, "home/.maestro"), filepath.Join(root, "web")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"web", "web/sessions"} {
+		for _, p := range []Policy{
+			{Home: "/nonexistent", ReadWrite: []string{filepath.Join(root, path)}},
+			{Home: "/nonexistent", Reads: []string{filepath.Join(root, path)}},
+		} {
+			p.Hidden = []string{filepath.Join(root, "home/.maestro")}
+			for _, namespaces := range []bool{true, false} {
+				if ps, err := p.places(namespaces, "", nil); err == nil {
+					t.Errorf("%+v gives %+v", p, ps)
+				}
+			}
 		}
 	}
 }

@@ -81,6 +81,8 @@ type Runner struct {
 	mu sync.Mutex
 	// started are the supervisors that this process started and that have not ended, by session.
 	started map[string]bool
+	// running is how many workers ran when it was compared last.
+	running int
 	// failed counts, by run, the supervisors that ended before they had begun.
 	failed  map[string]int
 	changed chan struct{}
@@ -167,7 +169,7 @@ func (r *Runner) said() wire.RunnerWorkOf {
 		Host:     r.Host,
 		Version:  r.Supervisor.Version,
 		Limit:    strconv.Itoa(r.Limit),
-		Running:  strconv.Itoa(len(r.started)),
+		Running:  strconv.Itoa(r.running),
 		Layers:   strings.Join(named(confine.Policy{}.Layers(r.Layers)), ","),
 	}
 }
@@ -196,6 +198,11 @@ func (r *Runner) compare(ctx context.Context, work wire.RunnerWork) {
 			r.recover(ctx, x)
 		}
 	}
+	defer func() {
+		r.mu.Lock()
+		r.running = running[events.RoleWorker]
+		r.mu.Unlock()
+	}()
 	for _, x := range claims {
 		if ctx.Err() != nil {
 			return

@@ -102,5 +102,4 @@ func (a *attention) rest() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.heard, a.doing, a.last, a.same = time.Time{}, "", "", 0
-	a.say("", "", a.now())
 }

@@ -56,9 +56,10 @@ func TestAttention(t *testing.T) {
 	at(40)
 	a.look()
 	expect("silent since 12:27: nothing came from it since it called Bash: ls -l")
-	a.rest()
-	expect(" since 12:40: ")
+	a.rest() // the exit says that it is not silent any more
 	at(59)
 	a.look()
 	expect()
+	a.heardNow() // another launch
+	expect(" since 12:59: ")
 }

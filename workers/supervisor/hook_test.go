@@ -33,7 +33,7 @@ func newJudged(t *testing.T, took *time.Duration) (*judge, *course) {
 			MaestroHome: "/h/.maestro",
 		},
 		decisions: c.d,
-		mail:      newMailbox(nil, "sess_1", slog.New(slog.DiscardHandler), func() {}),
+		mail:      newMailbox(nil, "sess_1", slog.New(slog.DiscardHandler), func() {}, nil),
 		blocked:   func(_, _, _ string) {},
 		seen:      func(agent.HookCall) {},
 		now: func() time.Time {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -56,10 +55,8 @@ func (o outcome) reason() string {
 		return o.end.Reason
 	case o.explained != "":
 		return o.explained
-	case o.signal != "":
-		return "signal " + o.signal + " ended it"
-	case o.code != nil:
-		return "exit code " + strconv.Itoa(*o.code)
+	case o.signal != "" || o.code != nil:
+		return "" // they say it all
 	}
 	return "it did not start"
 }

@@ -25,8 +25,9 @@ type mailbox struct {
 	calls   *calls
 	session string
 	logger  *slog.Logger
-	// came is called when there is mail, ended when the session may have ended.
+	// ended is called when the session may have ended; over is closed when it has: then there is no mail to ask for.
 	ended func()
+	over  <-chan struct{}
 
 	mu     sync.Mutex
 	unread []wire.Mail
@@ -38,12 +39,13 @@ type mailbox struct {
 	changed chan struct{}
 }
 
-func newMailbox(c *calls, session string, logger *slog.Logger, ended func()) *mailbox {
+func newMailbox(c *calls, session string, logger *slog.Logger, ended func(), over <-chan struct{}) *mailbox {
 	return &mailbox{
 		calls:   c,
 		session: session,
 		logger:  logger,
 		ended:   ended,
+		over:    over,
 		shown:   map[string]bool{},
 		changed: make(chan struct{}),
 
@@ -74,9 +76,16 @@ func (m *mailbox) run(ctx context.Context) {
 			m.came(box.Mail)
 			wait = readAgain
 		}
+		select {
+		case <-m.over:
+			return
+		default:
+		}
 		if wait > 0 {
 			select {
 			case <-m.calls.after(wait):
+			case <-m.over:
+				return
 			case <-ctx.Done():
 			}
 		}

@@ -181,7 +181,7 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 	s.calls = newCalls(c, s.home, s.logger)
 	defer s.calls.close()
 	s.keeper = newKeeper(box, s.calls, s.logger)
-	s.mail = newMailbox(s.calls, c.SessionID, s.logger, s.look)
+	s.mail = newMailbox(s.calls, c.SessionID, s.logger, s.look, s.over)
 	s.records = newRecords(s.calls, s.SessionID, s.Run, s.blank, s.logger)
 	s.decisions = newDecisions(log, s.blank, s.logger, s.stopUnguarded)
 	ticker := time.NewTicker(time.Second)
@@ -212,15 +212,20 @@ func (s *supervisor) supervise(ctx context.Context, drivers func(name string) (a
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer stop()
-	for _, run := range []func(context.Context){
-		s.keeper.run, s.mail.run, s.beat, s.attention.run, s.reap,
-	} {
+	for _, run := range []func(context.Context){s.keeper.run, s.beat, s.reap} {
 		group.Go(func() { run(helpers) })
+	}
+	// Once the agent has ended, its mail and its silence are nobody's business.
+	watching, stopWatching := context.WithCancel(helpers)
+	defer stopWatching()
+	for _, run := range []func(context.Context){s.mail.run, s.attention.run} {
+		group.Go(func() { run(watching) })
 	}
 	recording, stopRecording := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRecording()
 	group.Go(func() { s.records.run(recording) })
 	exit := s.work(ctx, &group, helpers, drivers)
+	stopWatching()
 	for _, skill := range s.opened {
 		_ = skill.Close() // it was only read
 	}

@@ -49,11 +49,15 @@ func (s *supervisor) work(
 		return s.unprepared(ctx, err)
 	}
 	launch.Prompt, launch.System = prompts.Task, prompts.System
-	if s.Conversation != "" {
-		launch.Conversation = s.Conversation
-		mail, handed := s.mail.take()
-		launch.Prompt = continued(mail)
-		handed(ctx, true)
+	handed := func(context.Context, bool) {}
+	if s.Resumes {
+		var mail string
+		mail, handed = s.fresh(ctx)
+		if launch.Conversation = s.Conversation; s.Conversation != "" {
+			launch.Prompt = continued(mail)
+		} else if mail != "" {
+			launch.Prompt += "\n" + mail
+		}
 	}
 	exit := Exit{Conversation: s.Conversation}
 	for reminded := 0; ; {
@@ -70,6 +74,8 @@ func (s *supervisor) work(
 		s.countTurns = start.CountTurns
 		s.mu.Unlock()
 		l, err := s.launch(ctx, start, s.policy(start))
+		give, got := handed, err == nil
+		group.Go(func() { give(helpers, got) })
 		if err != nil {
 			exit.Reason = "the agent could not be started: " + err.Error()
 			return exit
@@ -82,7 +88,8 @@ func (s *supervisor) work(
 			LastOutput:   o.said,
 			Conversation: cmp.Or(o.conversation, launch.Conversation),
 		}
-		next := s.after(ctx, o, exit.Conversation, &reminded)
+		var next string
+		next, handed = s.after(ctx, o, exit.Conversation, &reminded)
 		if why := s.endedBy(); why != "" {
 			exit.Reason = why
 		}
@@ -109,12 +116,15 @@ func (s *supervisor) endedBy() string {
 }
 
 // after decides what follows the end of a launch: the prompt of the next one, or "" if there is none.
-func (s *supervisor) after(ctx context.Context, o outcome, conversation string, reminded *int) string {
+func (s *supervisor) after(
+	ctx context.Context, o outcome, conversation string, reminded *int,
+) (next string, handed func(context.Context, bool)) {
+	handed = func(context.Context, bool) {}
 	if ctx.Err() != nil || conversation == "" || !o.ok() || s.endedBy() != "" {
-		return ""
+		return "", handed
 	}
 	if err := s.keeper.flush(ctx); err != nil { // what it reported counts
-		return ""
+		return "", handed
 	}
 	var x wire.Session
 	err := s.calls.until(ctx, func(ctx context.Context) (err error) {
@@ -122,12 +132,11 @@ func (s *supervisor) after(ctx context.Context, o outcome, conversation string, 
 		return err
 	})
 	if err != nil || x.EndedAt != nil || x.Status == events.SessionSaidDone {
-		return ""
+		return "", handed
 	}
 	if mail, handed := s.fresh(ctx); mail != "" {
-		handed(ctx, true)
 		s.Tell("The agent continues, because it has mail.")
-		return mail
+		return mail, handed
 	}
 	var me wire.Whoami
 	err = s.calls.until(ctx, func(ctx context.Context) (err error) {
@@ -135,13 +144,13 @@ func (s *supervisor) after(ctx context.Context, o outcome, conversation string, 
 		return err
 	})
 	if err != nil || me.Asks > 0 {
-		return "" // the answer begins the next run
+		return "", handed // the answer begins the next run
 	}
 	if *reminded++; *reminded > reminders {
-		return ""
+		return "", handed
 	}
 	s.Tell("The agent stopped without completing its session; it is reminded of that.")
-	return reminder()
+	return reminder(), handed
 }
 
 // fresh returns the mail that came while the agent ended.

@@ -25,7 +25,7 @@ import (
 func (s *served) works() {
 	s.follow(func(_ []string, results []mockmodel.Result) mockmodel.Step {
 		switch {
-		case s.told("You were interrupted"):
+		case s.told("You continue where you stopped"):
 			if !strings.Contains(results[len(results)-1].Text, "Reported complete") {
 				return complete
 			}
@@ -100,7 +100,7 @@ func (s *served) isResumed(kill func(session string), reason string) {
 		s.explain(session)
 		s.Errorf("it ended as %s", shown(x))
 	}
-	if !s.together("TASK-SEEN", "touch before", "You were interrupted") {
+	if !s.together("TASK-SEEN", "touch before", "You continue where you stopped") {
 		s.Error("the next run does not continue the conversation")
 	}
 	_, err = client.New(s.address, former.Token).Whoami(s.Context())
