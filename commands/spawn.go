@@ -30,7 +30,7 @@ type SpawnSession struct {
 	Allowed        *[]string       `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"commands besides the core ones; by role and strategy if absent"`
 	Force          bool            `json:"force,omitempty" doc:"spawn it even if its tasks have open dependencies"`
 	Model          string          `json:"model,omitempty" doc:"sonnet, opus, haiku or the full name of a model"`
-	Agent          string          `json:"agent,omitempty" doc:"claude (default), codex, gemini or a configured one"`
+	Agent          string          `json:"agent,omitempty" doc:"claude (default), codex, gemini, a configured one, or auto: by the task"`
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
 	Context        json.RawMessage `json:"context,omitempty" doc:"what else the agent should know"`
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"a stored manifest; one is generated if absent"`

@@ -34,8 +34,10 @@ func newSessionSpawn(a *Run) *cobra.Command {
 		Short: "Spawn a session for tasks whose dependencies are completed",
 		Args:  Takes,
 		Long: "Spawn a session: its tasks move to in_progress, its permissions are frozen, and it gets a secret of " +
-			"its own.\n\nRun its agent with `maestro session exec <sessionId> -- <command>`; -q prints the id for " +
-			"that. Without -q\nthe command prints the environment that the agent needs, with the secret.",
+			"its own.\n\nThe server's runner launches its agent: follow it with `maestro session logs <sessionId> " +
+			"--follow`.\nWith --runner none, or if the server has no runner, nobody does: the command prints the " +
+			"environment\nthat the agent needs, with the secret; -q prints only the id, for `maestro session exec " +
+			"<sessionId> -- <command>`.",
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd

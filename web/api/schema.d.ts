@@ -6226,7 +6226,7 @@ export interface components {
         };
         /** @description Creates a session: its tasks in todo move to in_progress (with the queue strategy, starting an item does that), its permissions are frozen, and nothing is launched. docs/contract.md, "Permissions"; compat: POST /api/sessions/spawn. Its other fields in common with wire.NewManifest are not embedded: the request hash covers the fields in this order, and others come between them. A test of service/wire checks that the two have the same fields. */
         SpawnSession: {
-            /** @description claude (default), codex, gemini or a configured one */
+            /** @description claude (default), codex, gemini, a configured one, or auto: by the task */
             agent?: string;
             /** @description commands besides the core ones; by role and strategy if absent */
             allowedCommands?: string[];

@@ -13,6 +13,7 @@
 //
 // A run is begun once, because the server takes one claim; a supervisor of it runs once, because of the lock.
 //
-// Start with runner.go; start.go starts the process of a supervisor. The package imports workers/supervisor,
-// workers/confine, workers/processes, api/client, service/wire, commands and internal/home.
+// Start with runner.go; start.go starts the process of a supervisor. The package imports workers/agent,
+// workers/confine, workers/manifest, workers/processes, workers/supervisor, api/client, service/wire, commands, events
+// and internal/home.
 package runner

@@ -54,7 +54,7 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.confine, "confine", confineOn,
 		"on: confine agents with what the kernel offers; required: do not start if it offers nothing; off")
 	f.StringVar(&o.workspaces, "workspaces", "",
-		"the directory of the agents' workspaces; MAESTRO_WORKSPACE, else ~/orchestrator/workspace, if absent")
+		"the directory of the agents' workspaces; by default MAESTRO_WORKSPACE, or ~/orchestrator/workspace")
 	f.DurationVar(&o.silent, "silent-after", supervisor.DefaultSilent,
 		"how long an agent may do nothing before that is shown")
 	f.BoolVar(&o.fix, "fix-permissions", false,
