@@ -5,11 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"maestro/api/client"
@@ -157,10 +157,13 @@ func (c *sessionExec) allowedPaths(held *supervisor.Attached) (allowed []string,
 
 // withoutSecrets removes the variables that hold, by their names, secrets of the user.
 func withoutSecrets(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return blank.SecretName(name) || name == "SSH_AUTH_SOCK"
-	})
+	var open []string
+	for _, variable := range env {
+		if name, _, _ := strings.Cut(variable, "="); !blank.SecretName(name) && name != "SSH_AUTH_SOCK" {
+			open = append(open, variable)
+		}
+	}
+	return open
 }
 
 // detach ends the supervision of the session, once what its command's programs reported is delivered.
@@ -183,4 +186,17 @@ func (c *sessionExec) notStarted(command string, err error) error {
 		f.Next = "let it reach what it needs with --allow, or run it with --unconfined"
 	}
 	return f
+}
+
+// manifestAs returns the manifest of the session as which beats acts, nil if it was registered without one.
+func manifestAs(ctx context.Context, beats *client.Client, session string) (*manifest.Manifest, error) {
+	content, err := beats.SessionManifest(ctx, session)
+	var said *client.Error
+	if errors.As(err, &said) && said.Status == http.StatusNotFound {
+		return nil, nil //nolint:nilnil // that there is none is an answer
+	}
+	if err != nil {
+		return nil, err
+	}
+	return manifest.ParseChecked(content)
 }

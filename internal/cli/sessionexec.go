@@ -22,7 +22,6 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/service/wire"
-	"maestro/workers/manifest"
 )
 
 const (
@@ -320,19 +319,6 @@ func directoryOf(ctx context.Context, beats *client.Client, session string) (str
 		return "", nil
 	}
 	return m.Session.WorkingDirectory, nil
-}
-
-// manifestAs returns the manifest of the session as which beats acts, nil if it was registered without one.
-func manifestAs(ctx context.Context, beats *client.Client, session string) (*manifest.Manifest, error) {
-	content, err := beats.SessionManifest(ctx, session)
-	var said *client.Error
-	if errors.As(err, &said) && said.Status == http.StatusNotFound {
-		return nil, nil //nolint:nilnil // that there is none is an answer
-	}
-	if err != nil {
-		return nil, err
-	}
-	return manifest.ParseChecked(content)
 }
 
 // environmentOf returns the environment of the command: everything of this process's except Maestro's variables, then

@@ -57,8 +57,8 @@ func (c *sessionResume) run(ctx context.Context, args []string) error {
 	}
 	c.wrote(answer, args[0], "Resumed session %s: run %d may begin", args[0], run)
 	if x, err := Ask(ctx, c.Run, (*client.Client).Session, args[0]); err == nil && x.Runner == "" {
-		c.Say("maestro: no runner launches it: run `maestro session exec --unconfined %s -- maestro %s init --launch`\n",
-			args[0], x.Role)
+		c.Say("maestro: no runner launches it: run `maestro session exec --unconfined %s -- maestro %s init "+
+			"--launch`\n", args[0], x.Role)
 	}
 	return nil
 }

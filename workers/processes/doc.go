@@ -4,6 +4,6 @@
 // A supervisor calls [Adopt] first: from then on, a descendant whose parent ends becomes the supervisor's child, and
 // none can leave the tree.
 //
-// The package uses the standard library and golang.org/x/sys only. Start with children.go, then processes_linux.go. On systems other than Linux
-// it sees the direct child alone.
+// The package uses the standard library and golang.org/x/sys only. Start with children.go, then processes_linux.go. On
+// systems other than Linux it sees the direct child alone.
 package processes

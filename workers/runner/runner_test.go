@@ -259,7 +259,8 @@ func TestSupervisorNeverBegins(t *testing.T) {
 		m.sees(x, "start a run 1 secret-of-a speaks-for-a")
 		m.ends["a"](errors.New("the disk is full"))
 	}
-	m.sees(x, "exited a/1/exited: its supervisor ended 3 times before it began: see `maestro session logs a --of supervisor`")
+	m.sees(x, "exited a/1/exited: its supervisor ended 3 times before it began: "+
+		"see `maestro session logs a --of supervisor`")
 	m.sees([]wire.RunnerSession{session("a", wire.WorkRunning, 2)}, "start a run 2 secret-of-a speaks-for-a")
 }
 

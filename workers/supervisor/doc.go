@@ -18,6 +18,7 @@
 // The agent has a socket and no secret. Only processes below the supervisor are served there.
 //
 // Start with supervisor.go; socket.go has what the agent's programs call, hook.go decides about its tool calls, and
-// stream.go reads its output. attach.go has the supervisor of `maestro session exec`, in its own process. The package imports the other packages of workers, api/client, service/wire, commands,
-// events, internal/home and internal/files.
+// stream.go reads its output. attach.go has the supervisor of `maestro session exec`, in its own process. The package
+// imports the other packages of workers, api/client, service/wire, commands, events, internal/home, internal/disk,
+// internal/files and internal/safetext.
 package supervisor

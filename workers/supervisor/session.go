@@ -207,7 +207,7 @@ func (s *supervisor) runBriefly(ctx context.Context, path string, args, env []st
 	}
 	policy := s.boundary(user)
 	policy.ReadWrite, policy.ReadOnly, policy.Sockets = []string{policy.Temp}, nil, nil
-	policy.Exposed = append(policy.Exposed, path)
+	policy.Exposed = append(policy.Exposed, path, programFiles(path))
 	said, err := s.readBehind(ctx, policy, &exec.Cmd{
 		Path: path,
 		Args: append([]string{path}, args...),
@@ -215,6 +215,18 @@ func (s *supervisor) runBriefly(ctx context.Context, path string, args, env []st
 		Dir:  policy.Temp,
 	}, checkWithin)
 	return []byte(said), err
+}
+
+// programFiles returns the directory with the files of a program: all packages of npm, where it is one.
+func programFiles(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	const modules = string(filepath.Separator) + "node_modules"
+	if before, _, isPackage := strings.Cut(path, modules+string(filepath.Separator)); isPackage {
+		return before + modules
+	}
+	return filepath.Dir(path)
 }
 
 // newJudge returns the judge of the run's tool calls.
