@@ -92,8 +92,10 @@ func (p Policy) setOwn(byPath map[string]place) error {
 		paths  []string
 		fixed  bool
 	}{
-		{writable, p.writable(), true}, {readable, p.Reads, true},
-		{readable, p.ReadOnly, false}, {socket, p.Sockets, false},
+		{writable, p.writable(), true},
+		{readable, p.Reads, true},
+		{readable, p.ReadOnly, false},
+		{socket, p.Sockets, false},
 	}
 	for _, given := range own {
 		for _, path := range given.paths {
