@@ -143,7 +143,7 @@ func runTour(t *testing.T, commands []string) []string {
 	script.WriteString("kill $server; wait $server\n")
 	shell := exec.CommandContext(t.Context(), "bash", "-c", script.String())
 	shell.Dir = dir
-	shell.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir,
+	shell.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+t.TempDir(),
 		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	output, err := shell.CombinedOutput()
 	if err != nil {

@@ -61,6 +61,9 @@ type Options struct {
 	Orchestrator string
 	// MaestroHome may be in none of them.
 	MaestroHome string
+	// UserHome is the user's home directory: the target may not hold it, nor be in one of its hidden directories. ""
+	// allows every target, which a person has chosen then.
+	UserHome string
 	// FixPermissions allows changes of the target's permissions.
 	FixPermissions bool
 	// Room is how many bytes must be free.
@@ -285,7 +288,53 @@ func apart(o Options, d Dirs) error {
 			Fix:     "give the session a directory to work in",
 		}
 	}
+	if what := unfit(d.Target, o.UserHome); what != "" && d.Target != d.Workspace {
+		return &Failure{
+			Check: CheckTarget,
+			Path:  d.Target,
+			Message: "The working directory " + d.Target + " is " + what +
+				": an agent that writes there could become its user",
+			Fix: "spawn a session with the directory of a project as its --working-directory",
+		}
+	}
 	return nil
+}
+
+// systemDirs hold what programs of all users read and run.
+var systemDirs = []string{"/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/root", "/sbin", "/sys", "/usr"}
+
+// unfit says what keeps an agent from working in a directory, "" if nothing does: it could change what its user, or
+// another program, runs or trusts.
+func unfit(target, home string) string {
+	if home == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	rel, err := filepath.Rel(home, target)
+	switch {
+	case err != nil:
+		return ""
+	case rel == "." || below(home, target):
+		return "your home directory, or holds it"
+	case below(target, home):
+		if strings.HasPrefix(rel, ".") {
+			return "in a hidden directory of your home directory"
+		}
+		return ""
+	}
+	for _, dir := range systemDirs {
+		if target == dir || below(target, dir) {
+			return "a directory of the system"
+		}
+	}
+	return ""
+}
+
+// below reports whether a path is below a directory, by their names.
+func below(path, dir string) bool {
+	return strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
 // roomy checks that there is room on the disks.

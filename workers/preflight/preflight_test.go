@@ -153,3 +153,29 @@ func TestPathsBecomeAbsolute(t *testing.T) {
 		t.Errorf("got %+v, %v", d, err)
 	}
 }
+
+// An agent works in no directory from which it could become its user, unless a person has chosen it.
+func TestUnfitTargets(t *testing.T) {
+	home := t.TempDir()
+	for target, fit := range map[string]bool{
+		filepath.Join(home, "shop"):            true,
+		filepath.Join(home, "shop", ".github"): true,
+		home + "s":                             true,
+		"/srv/shop":                            true,
+		home:                                   false,
+		filepath.Dir(home):                     false,
+		filepath.Join(home, ".ssh"):            false,
+		filepath.Join(home, ".local", "bin"):   false,
+		filepath.Join(home, ".config"):         false,
+		"/etc":                                 false,
+		"/usr/local/bin":                       false,
+		"/bin":                                 false,
+	} {
+		if what := unfit(target, home); (what == "") != fit {
+			t.Errorf("%s: %q", target, what)
+		}
+		if what := unfit(target, ""); what != "" {
+			t.Errorf("%s, which a person chose: %q", target, what)
+		}
+	}
+}

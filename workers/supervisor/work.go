@@ -272,7 +272,12 @@ func (s *supervisor) check(
 		}
 	}
 	target := cmp.Or(s.options.WorkingDirectory, s.Directory)
+	user, err := os.UserHomeDir()
+	if err != nil {
+		return launch, m, err
+	}
 	s.dirs, err = preflight.Prepare(preflight.Options{
+		UserHome:       user,
 		Workspaces:     s.Workspaces,
 		Session:        s.SessionID,
 		Target:         target,

@@ -45,7 +45,7 @@ func TestUnusableCLIIsAQuestion(t *testing.T) {
 			func(s *served) []string { return []string{s.name, filepath.Join(s.target, "no-cli")} },
 		},
 		"without login": {
-			func(s *served, settings *agent.Settings) { settings.Env, s.user = nil, s.target },
+			func(s *served, settings *agent.Settings) { settings.Env, s.user = nil, s.TempDir() },
 			func(s *served) []string {
 				return map[string][]string{
 					agent.Claude: {".claude/.credentials.json", "claude setup-token"},
