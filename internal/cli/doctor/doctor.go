@@ -108,7 +108,7 @@ or an auditor token sees everything; a session sees only the server.`,
 	cmd.Flags().BoolVar(&c.all, "all", false, "show what is good to know, and each check that found nothing, too")
 	cmd.Flags().StringVar(&c.backupDir, "backup-dir", "", "the directory of the automatic backups; else HOME-backups")
 	cmd.Flags().StringVar(&c.workspaces, "workspaces", "",
-		"the directory of the agents' workspaces; MAESTRO_WORKSPACE, else ~/orchestrator/workspace, if absent")
+		"the directory of the agents' workspaces; by default MAESTRO_WORKSPACE, or ~/orchestrator/workspace")
 	cli.ValueName(cmd, "workspaces", "<dir>")
 	return cmd
 }
