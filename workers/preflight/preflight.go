@@ -301,7 +301,9 @@ func apart(o Options, d Dirs) error {
 }
 
 // systemDirs hold what programs of all users read and run.
-var systemDirs = []string{"/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/root", "/sbin", "/sys", "/usr"}
+var systemDirs = []string{
+	"/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/root", "/sbin", "/sys", "/usr",
+}
 
 // unfit says what keeps an agent from working in a directory, "" if nothing does: it could change what its user, or
 // another program, runs or trusts.
