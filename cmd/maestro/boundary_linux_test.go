@@ -58,7 +58,7 @@ try "a server of its own on the home" "timeout 5 $clean maestro serve --listen 1
 try "the user's terminal multiplexer" "tmux -S TMUX list-sessions"
 maestro report complete "tried everything"
 try "kill another's supervisor" "kill -9 SUPERVISOR"
-try "kill all supervisors" "pkill -9 -f agent-run"
+try "kill supervisors by name" "pkill -9 -f agent-run.OTHER"
 `
 
 // TestAgentCannotBecomeItsUser lets an agent try, confined as by default, what would make it its user. No way may work.
