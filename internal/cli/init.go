@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -101,12 +99,7 @@ func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) e
 			return launchHere(ctx, a, x, m)
 		}
 		if o.launch {
-			return &failure.Error{
-				Status:  http.StatusConflict,
-				Code:    "HAS_AGENT",
-				Message: fmt.Sprintf("Session '%s' has an agent already, which runner %s launched", id, x.Run.Runner),
-				Next:    "follow it with `maestro session logs " + id + " --follow`; --print only prints its prompts",
-			}
+			return hasAgent(id, x.Run.Runner)
 		}
 	}
 	answer, err := a.send(

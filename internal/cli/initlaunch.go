@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -61,28 +62,48 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	if c.Directory, err = filepath.Abs("."); err != nil {
 		return err
 	}
-	asRunner := client.New(server.Base(), speaks.Token, client.WithVersion(Version()), client.WithTimeout(patience),
-		client.WithIdentification(), client.WithPinned(a.homeCertificate), client.WithRoots(c.Roots))
+	asRunner, err := a.clientOf(server, speaks.Token)
+	if err != nil {
+		return err
+	}
 	defer asRunner.Close()
-	if _, err := asRunner.Do(ctx, "session:claim", &commands.ClaimSession{
+	answer, err := asRunner.Do(ctx, "session:claim", &commands.ClaimSession{
 		SessionID: x.ID,
 		Run:       c.Run,
 		Host:      hostname(),
 		Agent:     supervisor.AgentOf(x.Agent, m),
 		Layers:    c.Layers,
-	}, client.Options{Key: fmt.Sprintf("%s/%d/claim", x.ID, c.Run)}); err != nil {
+	}, client.Options{})
+	if err != nil {
 		return err
+	}
+	if answer.Event == nil { // another terminal of this machine was faster
+		return hasAgent(x.ID, wire.TerminalRunner)
 	}
 	a.answered, a.waiting = true, nil // from now on stdout shows the agent, which gets the mail
 	screen := &agentScreen{run: a}
 	logger := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if err := supervisor.Run(ctx, c, supervisor.Drivers(c.Home), screen, logger); err != nil {
+	err = supervisor.Run(ctx, c, supervisor.Drivers(c.Home), screen, logger)
+	switch {
+	case errors.Is(err, home.ErrSupervised), errors.Is(err, supervisor.ErrRan):
+		return hasAgent(x.ID, wire.TerminalRunner)
+	case err != nil:
 		exit := supervisor.Exit{Reason: "its supervisor ended with an error: " + err.Error()}
 		_, told := asRunner.Do(context.WithoutCancel(ctx), "session:exited", exit.Command(x.ID, c.Run),
 			client.Options{Key: supervisor.ExitKey(x.ID, c.Run)})
 		return errors.Join(err, told)
 	}
 	return outcomeHere(ctx, server, x.ID)
+}
+
+// hasAgent is the error for a session whose agent somebody else has launched.
+func hasAgent(session, runner string) error {
+	return &failure.Error{
+		Status:  http.StatusConflict,
+		Code:    "HAS_AGENT",
+		Message: fmt.Sprintf("Session '%s' already has an agent, which runner %s launched", session, runner),
+		Next:    "follow it with `maestro session logs " + session + " --follow`; --print only prints its prompts",
+	}
 }
 
 // superviseConfig describes the supervision of a session by this process.
@@ -131,12 +152,8 @@ func superviseConfig(
 }
 
 // layersHere returns the layers of confinement that a process of the session gets on this machine.
-func layersHere(ctx context.Context, c supervisor.Config, p confine.Policy) (layers []string) {
-	for _, layer := range p.Layers(
-		confine.Available(ctx, []string{c.Program, wire.ProgramConfined, c.SessionID})) {
-		layers = append(layers, string(layer))
-	}
-	return layers
+func layersHere(ctx context.Context, c supervisor.Config, p confine.Policy) []string {
+	return confine.Names(p.Layers(confine.Available(ctx, []string{c.Program, wire.ProgramConfined, c.SessionID})))
 }
 
 // outcomeHere returns an error unless the session completed or waits for an answer. ctx says whether somebody

@@ -23,18 +23,6 @@ import (
 	"maestro/workers/supervisor"
 )
 
-// as returns a client that acts as the session.
-func (c *sessionExec) as(server *client.Client, given wire.Credential) (*client.Client, error) {
-	roots, err := c.withRoots()
-	if err != nil {
-		return nil, err
-	}
-	return client.New(
-		server.Base(), given.Token, client.WithVersion(Version()), client.WithTimeout(patience),
-		client.WithIdentification(), client.WithPinned(c.homeCertificate), roots,
-	), nil
-}
-
 // attach begins to supervise the session, and returns how its command is started.
 func (c *sessionExec) attach(
 	ctx context.Context, server, beats *client.Client, given wire.Credential, command *exec.Cmd,
@@ -173,7 +161,7 @@ func (c *sessionExec) detach(ctx context.Context, held *supervisor.Attached) {
 		c.Say("maestro: the supervision of the command did not end well: %s\n", err)
 	}
 	if kept > 0 {
-		c.Say("maestro: %s: the home's server delivers that once it runs\n", stillWaiting(kept))
+		c.Say("maestro: %s; the server sends them when it runs again\n", stillWaiting(kept))
 	}
 }
 

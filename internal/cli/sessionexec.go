@@ -54,12 +54,15 @@ session ends first, for example by "maestro session kill", the command is
 terminated and the exit code is 4.
 
 On Linux, the command is confined as an agent is. It can change its working
-directory, the session's workspace, and what --allow names. It can read neither
-Maestro's home nor your keys, nor the logins of other programs. Its maestro
-reaches the server through a socket, which keeps reports while the server is
-away, and holds no secret. With --unconfined, the command can do what you can,
-and gets the session's secret in MAESTRO_TOKEN: for programs that you trust, and
-for those that call the server without maestro.
+directory, the session's workspace, and the paths that --allow names. It cannot
+read Maestro's home, your keys, or the logins of other programs, and it does not
+get variables whose names say that they are secret, such as GITHUB_TOKEN. It
+gets no secret of the session either: its maestro commands go through a socket.
+Reports that the server cannot take now are kept and sent later.
+
+With --unconfined, the command can do what you can, and gets the session's
+secret in MAESTRO_TOKEN. Use that for programs that you trust, and for programs
+that call the server themselves.
 
 The command runs in the session's working directory, if it has one, and gets
 the variables that a user set with "maestro session update --env". Maestro
@@ -130,7 +133,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	}
 	session = given.SessionID
 	c.waiting = nil // its mail is for the command
-	beats, err := c.as(server, given)
+	beats, err := c.clientOf(server, given.Token)
 	if err != nil {
 		return err
 	}
@@ -149,15 +152,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	command := &exec.Cmd{
-		Path:        path,
-		Args:        line,
-		Dir:         directory,
-		Stdin:       c.Stdin,
-		Stdout:      c.Stdout,
-		Stderr:      c.Stderr,
-		SysProcAttr: bound(),
-	}
+	command := c.command(path, line, directory)
 	held, start, err := c.attach(ctx, server, beats, given, command)
 	if err != nil {
 		return err
@@ -189,10 +184,28 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	if over != nil {
 		return over
 	}
+	return exitOfChild(ended)
+}
+
+// exitOfChild returns the exit code of a command as an error, nil for 0.
+func exitOfChild(ended child) error {
 	if code := codeOf(ended.State()); code != 0 {
 		return &commandExit{code}
 	}
 	return nil
+}
+
+// command returns the command of a command line, not started yet.
+func (c *sessionExec) command(path string, line []string, directory string) *exec.Cmd {
+	return &exec.Cmd{
+		Path:        path,
+		Args:        line,
+		Dir:         directory,
+		Stdin:       c.Stdin,
+		Stdout:      c.Stdout,
+		Stderr:      c.Stderr,
+		SysProcAttr: bound(),
+	}
 }
 
 // runBelow runs a command of the session to which this process belongs, below its supervisor: what that gives this
@@ -205,24 +218,13 @@ func (c *sessionExec) runBelow(path string, line []string) error {
 			return err
 		}
 	}
-	command := &exec.Cmd{
-		Path:        path,
-		Args:        line,
-		Dir:         directory,
-		Stdin:       c.Stdin,
-		Stdout:      c.Stdout,
-		Stderr:      c.Stderr,
-		SysProcAttr: bound(),
-	}
+	command := c.command(path, line, directory)
 	c.answered = true
 	ended, err := supervise(func() (child, error) { return unconfined{command}, command.Start() }, nil, nil)
 	if ended == nil {
 		return notRunnable(line[0], err)
 	}
-	if code := codeOf(ended.State()); code != 0 {
-		return &commandExit{code}
-	}
-	return nil
+	return exitOfChild(ended)
 }
 
 // credential returns the secret of the session: that of this process, if it belongs to the session. The session reads

@@ -130,8 +130,9 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 		project = event.Project
 	}
 	session.written = writtenOf(answer, session.SessionID)
-	launched := runner != "" || a.throughSocket() // by the runner, or by the user: no other process needs the secret
-	if launched {
+	// The runner, or the user, launches the agent: no process of the caller needs the secret.
+	others := runner != "" || a.throughSocket()
+	if others {
 		session.Env = wire.Environment(server.Base(), project, session.SessionID, strategy, "")
 	} else {
 		session.Env = sessionEnv(server.Base(), placeManifest(ctx, a, session.SessionID), wire.Credential{
@@ -151,7 +152,7 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 		a.Print("%s\n", session.SessionID)
 		return nil
 	}
-	if launched {
+	if others {
 		a.showLaunched(session, about, runner)
 		return nil
 	}

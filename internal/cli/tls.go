@@ -57,6 +57,16 @@ func (a *Run) withRoots() (client.Option, error) {
 	return client.WithRoots(roots), err
 }
 
+// clientOf returns a client for the same server that acts with another token.
+func (a *Run) clientOf(server *client.Client, token string) (*client.Client, error) {
+	roots, err := a.withRoots()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(server.Base(), token, client.WithVersion(Version()), client.WithTimeout(patience),
+		client.WithIdentification(), client.WithPinned(a.homeCertificate), roots), nil
+}
+
 // roots returns the certificates that MAESTRO_CA names, nil if it is not set.
 func (a *Run) roots() (*x509.CertPool, error) {
 	path := a.Getenv(wire.EnvCA)

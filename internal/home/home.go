@@ -59,8 +59,8 @@ func Open(dir string) (*Home, error) {
 	if _, err := root.Lstat(files.HiddenMark); err == nil {
 		return nil, errors.Join(&Problem{
 			What:   "The home " + dir + " is hidden from this process",
-			Why:    "an agent started it, and what an agent starts acts as its session or not at all",
-			Next:   "pass on the whole environment of the agent, with MAESTRO_SOCKET",
+			Why:    "an agent started this process, which may act only as the agent's session",
+			Next:   "pass on the agent's whole environment, including MAESTRO_SOCKET",
 			Hidden: true,
 		}, root.Close())
 	}

@@ -49,6 +49,7 @@ func TestTokensAreBlanked(t *testing.T) {
 		"sk-ant-api03-" + filler, "sk-proj-" + filler, "ghp_" + filler, "github_pat_" + filler, "AKIAIOSFODNN7EXAMPLE",
 		"AIza" + filler, "xoxb-1234567890-abc", "glpat-" + filler, "npm_" + filler, "hf_" + filler, "ya29." + filler,
 		"mss_sess_1.1." + filler, "msu_builder.3." + filler, "msu_" + filler, "mlc_ABCDEFGH", "1//0" + filler,
+		"msr_local~sess_1.1." + filler,
 		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0." + filler,
 		"-----BEGIN PRIVATE KEY-----\\nMII\\n-----END PRIVATE KEY-----",
 		"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\nAAAA==\n-----END OPENSSH PRIVATE KEY-----",

@@ -97,6 +97,14 @@ func (p Policy) Layers(available []Layer) (active []Layer) {
 	return active
 }
 
+// Names returns the names of layers, as a claim and a supervisor's configuration have them.
+func Names(layers []Layer) (names []string) {
+	for _, layer := range layers {
+		names = append(names, string(layer))
+	}
+	return names
+}
+
 // known reports whether this package has a layer of that name, whatever the kernel offers.
 func known(layer Layer) bool {
 	return slices.Contains([]Layer{Namespaces, Seccomp, NoNewPrivileges, NetworkPorts, NetworkNone}, layer) ||

@@ -34,6 +34,9 @@ type rule struct {
 	wrong  func(text string) string
 }
 
+// port is a number from 1 to 65535.
+const port = `([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])`
+
 // maxMilliseconds is the longest timeout that a time.Duration can hold.
 const maxMilliseconds = math.MaxInt64 / int64(time.Millisecond)
 
@@ -85,7 +88,7 @@ var rules = map[string]rule{
 		what: "a command id, 'command' or 'parent:subcommand' in lower-case words, such as task:get",
 	},
 	"network": {
-		fits: lazyregexp.New(`^(open|none|[1-9][0-9]{0,4}(,[1-9][0-9]{0,4}){0,15})$`),
+		fits: lazyregexp.New(`^(open|none|` + port + `(,` + port + `){0,15})$`),
 		what: "open, none, or up to 16 TCP ports such as 443,8080",
 	},
 	"agent": {

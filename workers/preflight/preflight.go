@@ -61,8 +61,8 @@ type Options struct {
 	Orchestrator string
 	// MaestroHome may be in none of them.
 	MaestroHome string
-	// UserHome is the user's home directory: the target may not hold it, nor be in one of its hidden directories. ""
-	// allows every target, which a person has chosen then.
+	// UserHome is the user's home directory. The target may not be or hold it, and may not be in one of its hidden
+	// directories or in a directory of the system. If it is "", a person has chosen the target, which may be any.
 	UserHome string
 	// FixPermissions allows changes of the target's permissions.
 	FixPermissions bool

@@ -170,7 +170,7 @@ func (r *Runner) said() wire.RunnerWorkOf {
 		Version:  r.Supervisor.Version,
 		Limit:    strconv.Itoa(r.Limit),
 		Running:  strconv.Itoa(r.running),
-		Layers:   strings.Join(named(confine.Policy{}.Layers(r.Layers)), ","),
+		Layers:   strings.Join(confine.Names(confine.Policy{}.Layers(r.Layers)), ","),
 	}
 }
 
@@ -294,14 +294,7 @@ func (r *Runner) layersOf(x wire.RunnerSession) []string {
 	if err != nil {
 		network = confine.Open // the supervisor says what is wrong
 	}
-	return named(confine.Policy{Network: network}.Layers(r.Layers))
-}
-
-func named(layers []confine.Layer) (names []string) {
-	for _, layer := range layers {
-		names = append(names, string(layer))
-	}
-	return names
+	return confine.Names(confine.Policy{Network: network}.Layers(r.Layers))
 }
 
 // start starts the supervisor of a run that has begun.

@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,15 +74,15 @@ func (s *supervisor) reachTarget(p *confine.Policy) {
 // checkNetwork checks that this machine can restrict the network as the manifest says.
 func (s *supervisor) checkNetwork() (err error) {
 	var p confine.Policy
-	if p.Network, p.Ports, err = confine.ParseNetwork(s.options.Network); err == nil && !p.Restricts(s.layers) {
-		err = errors.New("this machine cannot do that, or --confine off forbids it")
+	if p.Network, p.Ports, err = confine.ParseNetwork(s.options.Network); err != nil {
+		return fmt.Errorf("the network of the session's manifest: %w", err)
 	}
-	if err != nil {
+	if !p.Restricts(s.layers) {
 		return &preflight.Failure{
 			Check:   preflight.CheckNetwork,
-			Message: "The agent's network cannot be restricted to " + s.options.Network + ": " + err.Error(),
-			Fix:     "run it on a machine that can (see `maestro doctor`), or spawn the session with another --network",
-			Err:     err,
+			Message: "This machine cannot limit the agent's network as the session asks: --network " + s.options.Network,
+			Fix: "start the server without --confine off, run the session on a machine whose `maestro doctor --all` " +
+				"lists that layer, or spawn a session with another --network",
 		}
 	}
 	s.network, s.ports = p.Network, p.Ports

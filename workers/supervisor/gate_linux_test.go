@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -105,10 +106,11 @@ func newGated(t *testing.T) *gated {
 	c := &calls{
 		home:    h,
 		session: client.New(g.server.URL, gateToken, client.WithIdentification()),
+		runner:  client.New(g.server.URL, ""),
 		after:   time.After,
 		logger:  logger,
 	}
-	t.Cleanup(c.session.Close)
+	t.Cleanup(c.close)
 	g.keep = newKeeper(g.box, c, logger)
 	listener, err := socket.Listen(t.Context(), g.path)
 	if err != nil {
@@ -329,6 +331,45 @@ func TestAnotherHomesServerIsNoAnswer(t *testing.T) {
 	want := []string{"POST " + report + " Bearer " + gateToken + ` {"message":"first"}`}
 	if !slices.Equal(g.saw(), want) || waits != 3 {
 		t.Errorf("after %d waits, the server saw %q", waits, g.saw())
+	}
+}
+
+// The home's own server that does not know the tokens has a new key: the run ends. The server of another home never
+// ends one.
+func TestNewKeyEndsTheRun(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		g := newGated(t)
+		g.isAnothers(true)
+		lock, err := g.keep.calls.home.Lock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own {
+			if err := lock.Announce(home.Server{Address: g.server.URL, PID: os.Getpid()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		waits := 0
+		g.keep.calls.after = func(time.Duration) <-chan time.Time {
+			if waits++; waits == 3 {
+				stop()
+			}
+			at := make(chan time.Time, 1)
+			at <- time.Time{}
+			return at
+		}
+		err = g.keep.calls.until(ctx, func(ctx context.Context) error {
+			_, err := g.keep.calls.session.Whoami(ctx)
+			return err
+		})
+		stop()
+		if errors.Is(err, errNewKey) != own {
+			t.Errorf("at the home's own address: %t: %v", own, err)
+		}
+		if err := lock.Release(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
