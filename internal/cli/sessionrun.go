@@ -34,7 +34,8 @@ func waits(ctx context.Context, a *Run, x wire.Session) string {
 		if place < 0 {
 			return fmt.Sprintf("for runner %s: %d are in line", r.Name, r.Waiting)
 		}
-		return fmt.Sprintf("for runner %s: number %d in line, %d of %d places taken", r.Name, place+1, r.Running, r.Limit)
+		return fmt.Sprintf("for runner %s: number %d in line, %d of %d places taken",
+			r.Name, place+1, r.Running, r.Limit)
 	}
 	return "for runner " + x.Runner +
 		", which has not asked for work lately: is its server running without --no-runner?"

@@ -80,7 +80,7 @@ func (s *supervisor) checkNetwork() (err error) {
 	if !p.Restricts(s.layers) {
 		return &preflight.Failure{
 			Check:   preflight.CheckNetwork,
-			Message: "This machine cannot limit the agent's network as the session asks: --network " + s.options.Network,
+			Message: "This machine cannot limit the agent's network to what the session asks for: " + s.options.Network,
 			Fix: "start the server without --confine off, run the session on a machine whose `maestro doctor --all` " +
 				"lists that layer, or spawn a session with another --network",
 		}
