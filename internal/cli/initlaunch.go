@@ -169,7 +169,7 @@ func outcomeHere(ctx context.Context, server *client.Client, id string) error {
 	f := &failure.Error{
 		Message: fmt.Sprintf("Session '%s' has ended: its status is %s", id, x.Status),
 		Why:     x.EndReason,
-		Next:    "the user can let it continue with `maestro session resume " + id + "`",
+		Next:    "to let it continue, resume it in a shell that does not have the session's variables",
 	}
 	switch {
 	case ctx.Err() != nil:
