@@ -30,6 +30,8 @@ type RegisterSession struct {
 	AgentID  string               `json:"agentId,omitempty" doc:"agent of a new session"`
 	// ManifestDigest is that of a manifest that was stored before.
 	ManifestDigest string `json:"manifestDigest,omitempty" doc:"digest of the stored manifest of a new session"`
+	// Stated are the options in that manifest.
+	Stated *events.AgentOptions `json:"-"`
 }
 
 // CompleteSession declares that a session is done (docs/spec/000-command-permissions.md, "Report Command Targeting").
@@ -187,6 +189,7 @@ func (x *RegisterSession) from(e *events.Event, d *events.SessionRegistered) boo
 			Metadata:       c.Metadata,
 			AgentID:        c.AgentID,
 			ManifestDigest: d.ManifestDigest,
+			Stated:         c.Options,
 		}
 		return true
 	}
@@ -273,6 +276,7 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 		Env:         x.Env,
 		Metadata:    x.Metadata,
 		AgentID:     x.AgentID,
+		Options:     x.Stated,
 	}
 	return &events.SessionRegistered{
 		SessionID:      id,

@@ -25,6 +25,8 @@ type UpdateSession struct {
 	RemoveEnv []string              `json:"removeEnv,omitempty" flag:"<name>" doc:"remove a variable"`
 	// ManifestDigest issues its manifest again. The reader of the manifest checks that it gives the same rights.
 	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of its manifest from now on"`
+	// Stated are the options in that manifest.
+	Stated *events.AgentOptions `json:"-"`
 }
 
 // ID implements Command.
@@ -83,6 +85,9 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 		if err := validDigest(*x.ManifestDigest); err != nil || *x.ManifestDigest == "" {
 			return nil, cmp.Or(err, error(invalid("/manifestDigest", "manifestDigest is empty")))
 		}
+		if err := withinOwn(s, c, x.ID(), session.ProjectID, x.Stated); err != nil {
+			return nil, err
+		}
 	}
 	removed := slices.DeleteFunc(slices.Clone(x.RemoveEnv), func(name string) bool {
 		_, known := session.Env[name]
@@ -101,6 +106,7 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 		Env:            x.Env,
 		RemovedEnv:     removed,
 		ManifestDigest: x.ManifestDigest,
+		Options:        x.Stated,
 	}, nil
 }
 
@@ -133,6 +139,7 @@ func (x *UpdateSession) from(e *events.Event, d *events.SessionUpdated) bool {
 		Env:            d.Env,
 		RemoveEnv:      d.RemovedEnv,
 		ManifestDigest: d.ManifestDigest,
+		Stated:         d.Options,
 	}
 	return true
 }

@@ -66,6 +66,9 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	if err != nil {
 		return nil, err
 	}
+	if seventhOn(c.Rules) {
+		x = x.Inherited(s, c.By)
+	}
 	p, err := project(s, "/project", c.Project)
 	if err != nil {
 		return nil, err
@@ -101,6 +104,9 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 			safetext.Printable(dir))
 		refusal.Next = "give an absolute path with --working-directory"
 		return nil, refusal
+	}
+	if err := withinOwn(s, c, x.ID(), p.ID, x.options()); err != nil {
+		return nil, err
 	}
 	spawnedBy, err := x.spawner(s, c, p.ID)
 	if err != nil {

@@ -65,7 +65,7 @@ type Row struct {
 }
 
 // RulesVersion is the version of the table and of Decide that new events carry.
-const RulesVersion = sixthRules
+const RulesVersion = seventhRules
 
 // The versions of the rules. A row of the table says what differs there; each decision says what else differs.
 const (
@@ -85,6 +85,8 @@ const (
 	fifthRules = "5"
 	// sixthRules has commands for the runs of a session: a runner claims it, and whoever spawned it resumes it.
 	sixthRules = "6"
+	// seventhRules gives no session more of an agent's options than the session has that spawns it.
+	seventhRules = "7"
 )
 
 // thirdOn reports whether a version of the rules is 3 or later.
@@ -93,6 +95,11 @@ func thirdOn(version string) bool { return version != firstRules && version != s
 // fifthOn reports whether a version of the rules is 5 or later.
 func fifthOn(version string) bool {
 	return thirdOn(version) && version != thirdRules && version != fourthRules
+}
+
+// seventhOn reports whether a version of the rules is 7 or later.
+func seventhOn(version string) bool {
+	return fifthOn(version) && version != fifthRules && version != sixthRules
 }
 
 // isOlder reports whether a version comes before another one. "" comes before all.
@@ -113,6 +120,8 @@ func Rules(version string) (*Table, bool) {
 	switch version {
 	case RulesVersion:
 		return current(), true
+	case sixthRules:
+		return sixth(), true
 	case fifthRules:
 		return fifth(), true
 	case fourthRules:
@@ -286,6 +295,7 @@ func (l RoleSet) String() string {
 // The tables are made when they are first needed: most processes are short, and ask the server.
 var (
 	current = sync.OnceValue(func() *Table { return newTable(RulesVersion) })
+	sixth   = sync.OnceValue(func() *Table { return newTable(sixthRules) })
 	fifth   = sync.OnceValue(func() *Table { return newTable(fifthRules) })
 	fourth  = sync.OnceValue(func() *Table { return newTable(fourthRules) })
 	third   = sync.OnceValue(func() *Table { return newTable(thirdRules) })

@@ -326,7 +326,7 @@ func TestVerifyCatches(t *testing.T) {
 				To: events.TaskInProgress,
 			}
 		}, "would be refused"},
-		{"rules that nobody knows", report, func(e *events.Event) { e.Rules = "7" }, `rules "7"`},
+		{"rules that nobody knows", report, func(e *events.Event) { e.Rules = "99" }, `rules "99"`},
 		{"no rules", report, func(e *events.Event) { e.Rules = "" }, `rules ""`},
 		{"nobody's source", report, func(e *events.Event) { e.Source = "/somebody" }, "an unknown actor"},
 		{"a runner that reports", report, func(e *events.Event) { e.Source = "/runners/r" }, "not permitted"},

@@ -104,6 +104,7 @@ type SessionCreated struct {
 	Env         map[string]string `json:"env,omitempty" doc:"environment, as the client gave it"`
 	Metadata    json.RawMessage   `json:"metadata,omitempty" doc:"free, as given"`
 	AgentID     string            `json:"agentId,omitempty" doc:"as the client names its agent"`
+	Options     *AgentOptions     `json:"options,omitempty" doc:"with a manifest: how its agent is run, where that is not the default"`
 }
 
 // SessionUpdated: the fields that are present have new values.
@@ -118,7 +119,8 @@ type SessionUpdated struct {
 	// Variables may be removed again.
 	RemovedEnv []string `json:"removedEnv,omitempty" doc:"names of the removed variables"`
 	// A session's manifest may be issued again, with the same rights.
-	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of the manifest that counts from now on"`
+	ManifestDigest *string       `json:"manifestDigest,omitempty" doc:"digest of the manifest that counts from now on"`
+	Options        *AgentOptions `json:"options,omitempty" doc:"with a manifest: how its agent is run from now on"`
 }
 
 // SessionCompleted: the session said that it is done. It may still report.

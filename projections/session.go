@@ -329,6 +329,7 @@ func (s *State) sessionRegistered(f fact, d *events.SessionRegistered) error {
 			UserEnv:        userEnv(f, nil, c.Env),
 			Metadata:       c.Metadata,
 			AgentID:        c.AgentID,
+			Options:        c.Options,
 			ManifestDigest: d.ManifestDigest,
 			OwnManifest:    d.ManifestDigest != "",
 		}}, nil)
@@ -355,6 +356,9 @@ func (s *State) sessionUpdated(f fact, d *events.SessionUpdated) error {
 			fields.Unlinked = s.unlinkedWithout(fields.Unlinked, *d.TaskIDs...)
 		}
 		set(&fields.ManifestDigest, d.ManifestDigest)
+		if d.Options != nil {
+			fields.Options = d.Options
+		}
 		fields.OwnManifest = fields.OwnManifest || d.ManifestDigest != nil
 		s.updateEnv(f, fields, d)
 		x.LastActivity = f.at

@@ -102,6 +102,9 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 			return Done{}, err
 		}
 	}
+	if command, err = s.inherited(ctx, c, a.By, command); err != nil {
+		return Done{}, err
+	}
 	generated, err := s.withManifest(ctx, c, command, a.DryRun)
 	if err != nil {
 		return Done{}, err

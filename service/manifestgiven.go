@@ -255,6 +255,9 @@ func (s *Service) registerWith(ctx context.Context, c *Caller, x *commands.Regis
 		return err
 	}
 	x.Create, x.Role, x.Strategy, x.TaskIDs, x.Allowed = true, m.Role, m.Axes().Strategy, m.TaskIDs(), listOf(m)
+	if stated := m.Options(); stated != (events.AgentOptions{}) {
+		x.Stated = &stated
+	}
 	if x.Project == "" && len(m.Tasks) > 0 {
 		x.Project = m.Tasks[0].ProjectID
 	}
@@ -267,7 +270,8 @@ func (s *Service) issueAgain(ctx context.Context, c *Caller, x *commands.UpdateS
 	if err != nil {
 		return err
 	}
-	axes := m.Axes()
+	axes, stated := m.Axes(), m.Options()
+	x.Stated = &stated
 	var session *projections.Session
 	s.Handler.View(func(state *projections.State) { session = state.Session(x.SessionID) })
 	if session == nil || session.Permissions == nil {

@@ -59,6 +59,21 @@ func (s *Service) spawnLike(
 	return spawn, err
 }
 
+// inherited gives a spawn what it takes from the session that sends it: the manifest that is generated has it, too.
+func (s *Service) inherited(
+	ctx context.Context, c *Caller, by commands.Actor, command commands.Command,
+) (commands.Command, error) {
+	spawn, ok := command.(*commands.SpawnSession)
+	if !ok || by.Kind != commands.ActorSession {
+		return command, nil
+	}
+	err := s.work(ctx, c, func(v View) error {
+		command = spawn.Inherited(v.State, by)
+		return nil
+	})
+	return command, err
+}
+
 // manifestLike reads the manifest of a session that another one is to be like.
 func (s *Service) manifestLike(ctx context.Context, c *Caller, session, digest string) (*manifest.Manifest, error) {
 	m, _, err := s.parseManifest(ctx, c, func() ([]byte, error) { return s.readBlob(ctx, digest, c.chargedWork) })

@@ -86,18 +86,24 @@ type fields struct {
 	Problem      string    `json:"problem"`
 	Content      *string   `json:"content"`
 	Runner       string    `json:"runner"`
-	Run          int       `json:"run"`
-	Host         string    `json:"host"`
-	ExitCode     *int      `json:"exitCode"`
-	Signal       string    `json:"signal"`
-	LastOutput   string    `json:"lastOutput"`
-	Conversation string    `json:"conversation"`
-	Command      string    `json:"command"`
-	Check        string    `json:"check"`
-	Path         string    `json:"path"`
-	Fix          string    `json:"fix"`
-	Detail       string    `json:"detail"`
-	Since        int64     `json:"since"`
+
+	PermissionMode   string  `json:"permissionMode"`
+	Network          string  `json:"network"`
+	WorkingDirectory string  `json:"workingDirectory"`
+	WorkingDir       *string `json:"workingDir"`
+
+	Run          int    `json:"run"`
+	Host         string `json:"host"`
+	ExitCode     *int   `json:"exitCode"`
+	Signal       string `json:"signal"`
+	LastOutput   string `json:"lastOutput"`
+	Conversation string `json:"conversation"`
+	Command      string `json:"command"`
+	Check        string `json:"check"`
+	Path         string `json:"path"`
+	Fix          string `json:"fix"`
+	Detail       string `json:"detail"`
+	Since        int64  `json:"since"`
 	used
 }
 
@@ -119,7 +125,7 @@ func (j *Judge) asked(command Command, fresh string) *asked {
 			Source:     command.Source,
 			Time:       command.At.Truncate(time.Millisecond),
 			OccurredAt: command.Said,
-			Rules:      "6",
+			Rules:      "7",
 		},
 	}
 	if err := json.Unmarshal(command.Body, &a.f); err != nil {

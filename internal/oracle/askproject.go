@@ -32,7 +32,11 @@ func (a *asked) createProject() fact {
 	}
 	a.name(a.f.Name)
 	a.event.Project = a.fresh
-	return &projectCreated{ProjectID: a.fresh, Name: strings.TrimSpace(*a.f.Name)}
+	f := &projectCreated{ProjectID: a.fresh, Name: strings.TrimSpace(*a.f.Name)}
+	if a.f.WorkingDir != nil {
+		f.WorkingDir = *a.f.WorkingDir
+	}
+	return f
 }
 
 func (a *asked) updateProject() fact {
@@ -40,7 +44,7 @@ func (a *asked) updateProject() fact {
 		return nil
 	}
 	a.name(a.f.Name)
-	return &projectUpdated{ProjectID: a.f.ProjectID, Name: a.f.Name}
+	return &projectUpdated{ProjectID: a.f.ProjectID, Name: a.f.Name, WorkingDir: a.f.WorkingDir}
 }
 
 func (a *asked) deleteProject() fact {

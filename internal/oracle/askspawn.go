@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // maxTimeout is the maximum lifetime of a session, in milliseconds.
@@ -47,11 +48,13 @@ func (a *asked) spawn() fact {
 		Timeout:   a.f.Timeout,
 		Manifest:  a.manifest(),
 		Runner:    a.f.Runner,
+		Options:   a.agentOptions(a.event.Project),
 	}
 	f.Role, f.Strategy = a.kind()
 	a.tasksOf(a.event.Project, f.TaskIDs)
 	if len(f.TaskIDs) == 0 && f.Strategy != "queue" || a.f.Timeout > maxTimeout ||
-		a.f.Runner != "" && !isID(a.f.Runner) {
+		a.f.Runner != "" && !isID(a.f.Runner) ||
+		a.f.WorkingDirectory != "" && !strings.HasPrefix(a.f.WorkingDirectory, "/") {
 		a.refuse(codeInvalid)
 	}
 	f.Permissions = a.given(f.Role, f.Strategy)

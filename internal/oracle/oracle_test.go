@@ -344,7 +344,7 @@ func TestSecondRules(t *testing.T) {
 		`"spawnedBy":"orch",`+only("O", "task:create", "session:kill", "session:spawn")+`}`)
 	s.add(source("orch2"), "session.spawned", `{"sessionId":"low","name":"low","role":"worker","strategy":"simple",`+
 		`"spawnedBy":"orch2",`+formerDefault("W")+`}`)
-	s.by("6").add(orch, "session.killed", `{"sessionId":"low","status":"stopped"}`)
+	s.by("7").add(orch, "session.killed", `{"sessionId":"low","status":"stopped"}`)
 	noFault(t, s)
 }
 

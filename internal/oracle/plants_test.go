@@ -104,7 +104,7 @@ func noteOf(source, kind string, options ...option) func(*story) {
 func TestNotesOfOtherTypesAreAllowed(t *testing.T) {
 	s := base(t).allBy("2")
 	noteOf(work, "session_lost")(s)
-	s.by("6")
+	s.by("7")
 	for _, note := range []func(*story){
 		noteOf(admin, "task_status_changed"),
 		noteOf(work, "task_completed", with("authn", "none")), noteOf(work, "error", with("authn", "none")),
@@ -424,7 +424,7 @@ func permissionPlants() []plant {
 			s.allBy("2")
 			s.add(source("small"), "session.spawned", `{"sessionId":"z",`+worker+`"spawnedBy":"small",`+only("W",
 				"since")+`}`)
-			s.by("6")
+			s.by("7")
 		}, func(s *story) {
 			s.add(source("small"), "session.spawned", `{"sessionId":"x",`+worker+`"spawnedBy":"small",`+only("W",
 				"task:get", "since")+`}`)
@@ -447,7 +447,7 @@ func thingPlants() []plant {
 			s.add(admin, "task.created", `{"taskId":"x1","title":"X"}`)
 			s.allBy("2")
 			s.add(admin, "task.created", `{"taskId":"x2","title":"X","planId":"x1"}`)
-			s.by("6")
+			s.by("7")
 		}, func(s *story) { s.add(admin, "task.created", `{"taskId":"x3","title":"X","planId":"x2"}`) }},
 		admins("a plan id that may become a task's id", rulePlanID, "task.updated",
 			`{"taskId":"a","planId":"task_0123456789"}`),

@@ -8,11 +8,15 @@ type project struct {
 	// by is the source of the event that created it.
 	by      string
 	deleted bool
+	// workingDir is the directory of its code, "" if none is known.
+	workingDir string
 }
 
 type projectCreated struct {
 	ProjectID string `json:"projectId"`
 	Name      string `json:"name"`
+	// WorkingDir bounds where the sessions of a session work.
+	WorkingDir string `json:"workingDir"`
 }
 
 func (f *projectCreated) about() (kind, id string) { return "project", f.ProjectID }
@@ -28,7 +32,7 @@ func (f *projectCreated) judge(c *trial) {
 }
 
 func (f *projectCreated) fold(c *trial) {
-	p := &project{by: c.event.Source}
+	p := &project{by: c.event.Source, workingDir: f.WorkingDir}
 	if c.by.kind == bySession {
 		p.creator = c.by.id
 	}
@@ -39,6 +43,8 @@ func (f *projectCreated) fold(c *trial) {
 type projectUpdated struct {
 	ProjectID string  `json:"projectId"`
 	Name      *string `json:"name"`
+
+	WorkingDir *string `json:"workingDir"`
 }
 
 func (f *projectUpdated) about() (kind, id string) { return "project", f.ProjectID }
@@ -51,7 +57,11 @@ func (f *projectUpdated) judge(c *trial) {
 	}
 }
 
-func (f *projectUpdated) fold(*trial) {}
+func (f *projectUpdated) fold(c *trial) {
+	if p := c.projects[f.ProjectID]; p != nil && f.WorkingDir != nil {
+		p.workingDir = *f.WorkingDir
+	}
+}
 
 type projectDeleted struct {
 	ProjectID string `json:"projectId"`

@@ -92,6 +92,31 @@ func runPlants() []plant {
 	says := func(short, data string) func(*story) {
 		return func(s *story) { s.add(local, short, `{"sessionId":"agent","run":1`+data+`}`) }
 	}
+	leads := func(s *story) {
+		s.add(admin, "project.updated", `{"projectId":"p1","workingDir":"/code"}`)
+		s.spawn("lead", `"role":"orchestrator","strategy":"default","taskIds":["free"],"started":["free"],`+
+			`"options":{"permissionMode":"interactive","network":"443,8080"},`+byDefault("O"))
+	}
+	gives := func(options string) func(*story) {
+		return func(s *story) {
+			s.add(source("lead"), "session.spawned", `{"sessionId":"low","name":"low","role":"worker",`+
+				`"strategy":"simple","spawnedBy":"lead","options":{`+options+`},`+byDefault("W")+`}`)
+		}
+	}
+	add("a child may do what its parent asks about", rulePermissions, leads, gives(`"network":"none"`))
+	add("a child has a port that its parent does not have", rulePermissions, leads,
+		gives(`"permissionMode":"readOnly","network":"443,22"`))
+	add("a child has a network that its parent does not have", rulePermissions, leads,
+		gives(`"permissionMode":"readOnly"`))
+	add("a child works beside its parent", rulePermissions, leads,
+		gives(`"permissionMode":"readOnly","network":"8080","workingDirectory":"/code/../etc"`))
+	add("a manifest that is issued again gives a child more", rulePermissions, func(s *story) {
+		leads(s)
+		gives(`"permissionMode":"readOnly","network":"8080","workingDirectory":"/code/a"`)(s)
+	}, func(s *story) {
+		s.add(source("lead"), "session.updated", `{"sessionId":"low","manifestDigest":"sha256-`+
+			strings.Repeat("0", 64)+`","options":{"permissionMode":"readOnly"}}`)
+	})
 	add("a second claim", ruleRun, begun, claims(local, "2", ""))
 	add("a claim in a terminal of what a runner has", ruleRun, begun, claims(byTTY, "2", ""))
 	add("a claim by another runner", ruleRun, given, claims("/runners/other", "1", ""))

@@ -60,6 +60,8 @@ type session struct {
 	// runner is the runner that the spawn names, run its last run; nil before the first.
 	runner string
 	run    *run
+	// options are those of its agent.
+	options options
 	// limited is when its time limit began, if it was resumed.
 	limited time.Time
 	// mail are the messages that it has not received.
@@ -177,6 +179,7 @@ type created struct {
 	Status      string      `json:"status"`
 	TaskIDs     []string    `json:"taskIds"`
 	Permissions permissions `json:"permissions"`
+	Options     *options    `json:"options"`
 }
 
 func (f *sessionRegistered) about() (kind, id string) { return "session", f.SessionID }
@@ -246,6 +249,9 @@ func (f *sessionRegistered) fold(c *trial) {
 	}
 	s := c.newSession(f.SessionID, f.Created.Role, f.Created.Strategy, f.Created.Permissions, f.Created.TaskIDs)
 	s.manifest = f.Manifest
+	if f.Created.Options != nil {
+		s.options = *f.Created.Options
+	}
 	s.status = cmp.Or(f.Created.Status, running)
 	switch f.Created.Status {
 	case endStopped, endFailed:
@@ -261,6 +267,7 @@ type sessionUpdated struct {
 	TaskIDs   *[]string `json:"taskIds"`
 	Forced    bool      `json:"forced"`
 	Manifest  *string   `json:"manifestDigest"`
+	Options   *options  `json:"options"`
 }
 
 func (f *sessionUpdated) about() (kind, id string) { return "session", f.SessionID }
@@ -272,6 +279,9 @@ func (f *sessionUpdated) judge(c *trial) {
 	c.notDeleted(s)
 	if f.Manifest != nil {
 		c.aDigest(cmp.Or(*f.Manifest, "none"))
+		if s != nil {
+			c.bounded(s.project, f.Options)
+		}
 	}
 	if f.TaskIDs != nil {
 		c.gives(s, *f.TaskIDs, f.Forced)
@@ -299,6 +309,9 @@ func (f *sessionUpdated) fold(c *trial) {
 	}
 	if f.Status != nil {
 		s.status = *f.Status
+	}
+	if f.Options != nil {
+		s.options = *f.Options
 	}
 	if f.Manifest != nil {
 		s.manifest = *f.Manifest

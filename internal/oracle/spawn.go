@@ -21,6 +21,7 @@ type sessionSpawned struct {
 	Timeout     int64       `json:"timeout"`
 	Manifest    string      `json:"manifestDigest"`
 	Runner      string      `json:"runner"`
+	Options     *options    `json:"options"`
 }
 
 func (f *sessionSpawned) about() (kind, id string) { return "session", f.SessionID }
@@ -54,6 +55,7 @@ func (f *sessionSpawned) spawner(c *trial) {
 			c.fault(ruleSpawn, "spawnedBy is %q, but the event comes from %s", f.SpawnedBy, c.event.Source)
 		}
 		f.gives(c, c.sessions[c.by.id])
+		c.bounded(c.event.Project, f.Options)
 		return
 	}
 	if f.SpawnedBy == "" {
@@ -173,6 +175,9 @@ func (f *sessionSpawned) fold(c *trial) {
 	s := c.newSession(f.SessionID, f.Role, f.Strategy, f.Permissions, f.TaskIDs)
 	s.spawnedBy, s.manifest, s.status = f.SpawnedBy, f.Manifest, spawning
 	s.timeout, s.runner = time.Duration(f.Timeout)*time.Millisecond, f.Runner
+	if f.Options != nil {
+		s.options = *f.Options
+	}
 	for _, id := range f.Started {
 		c.tasks[id].move(inProgress)
 	}

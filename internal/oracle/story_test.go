@@ -51,7 +51,7 @@ func newStory(t *testing.T) *story {
 	t.Helper()
 	return &story{
 		t:      t,
-		rules:  "6",
+		rules:  "7",
 		now:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		roots:  map[string]string{},
 		births: map[string]string{},
@@ -121,7 +121,7 @@ func (s *story) withNotice(source, short, data string) string {
 		Status *move  `json:"status"`
 	}
 	ends := short == "task.deleted" || strings.Contains(data, `"to":"completed"`)
-	if !ends || s.rules != "6" || strings.Contains(data, `"notice":`) || json.Unmarshal([]byte(data), &of) != nil {
+	if !ends || s.rules != "7" || strings.Contains(data, `"notice":`) || json.Unmarshal([]byte(data), &of) != nil {
 		return data
 	}
 	j := New()
@@ -133,7 +133,7 @@ func (s *story) withNotice(source, short, data string) string {
 	c := &trial{
 		Judge: j,
 		by:    parseSource(source),
-		event: &event{Source: source, Rules: "6"},
+		event: &event{Source: source, Rules: "7"},
 	}
 	told := c.affected(true, of.tasks(c)...)
 	if told == nil {
@@ -306,7 +306,7 @@ func formerDefault(letter string) string {
 
 // byDefault returns the default permissions of a letter by the rules of the story.
 func (s *story) byDefault(letter string) string {
-	if s.rules == "6" {
+	if s.rules == "7" {
 		return byDefault(letter)
 	}
 	return formerDefault(letter)
@@ -447,7 +447,7 @@ func (s *story) told(source, has string) string {
 	switch {
 	case has == "":
 		return ""
-	case has == "work" && source == admin && s.rules == "6":
+	case has == "work" && source == admin && s.rules == "7":
 		return `"orch","work"`
 	}
 	return fmt.Sprintf("%q", has)

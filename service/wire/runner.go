@@ -59,6 +59,9 @@ type RunnerSession struct {
 	Resumes bool `json:"resumes,omitempty"`
 	// Directory is where its project works; "" if that is not known.
 	Directory string `json:"directory,omitempty"`
+	// Within is the directory out of which no link may lead the agent, if another session spawned this one: that of the
+	// session at the top of the chain.
+	Within string `json:"within,omitempty"`
 	// Agent is the agent that the session names; "" for the default.
 	Agent string `json:"agent,omitempty"`
 	// Network is how its manifest restricts the network; "" if it does not.

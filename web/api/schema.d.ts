@@ -969,7 +969,7 @@ export interface paths {
         put?: never;
         /**
          * Spawn a session for tasks whose dependencies are completed
-         * @description For: orchestrator, user. Decided on: an orchestrator gives a worker its default set, beyond that only what it may use itself; another orchestrator at most its own set. Becomes the event `session.spawned`.
+         * @description For: orchestrator, user. Decided on: an orchestrator gives a worker its default set, beyond that only what it may use itself; another orchestrator at most its own set; and nobody more of its permission mode, network and directory. Becomes the event `session.spawned`.
          */
         post: operations["sessionSpawn"];
         delete?: never;
@@ -5477,6 +5477,8 @@ export interface components {
             run: number;
             /** @enum {string} */
             state: "claim" | "running" | "ended";
+            /** @description The directory out of which no link may lead the agent, if another session spawned this one: that of the session at the top of the chain. */
+            within?: string;
         };
         /** @description What there is for a runner to do: the state of its sessions, in the order of their creation. A runner compares it with its processes, so an answer may be lost or come twice. */
         RunnerWork: {
@@ -5686,6 +5688,8 @@ export interface components {
             };
             /** @description as people call it */
             name: string;
+            /** @description with a manifest: how its agent is run, where that is not the default */
+            options?: components["schemas"]["AgentOptions"];
             /** @description what it may do */
             permissions: components["schemas"]["Permissions"];
             /**
@@ -6066,6 +6070,8 @@ export interface components {
             manifestDigest?: string;
             /** @description new name */
             name?: string;
+            /** @description with a manifest: how its agent is run from now on */
+            options?: components["schemas"]["AgentOptions"];
             /** @description names of the removed variables */
             removedEnv?: string[];
             /** @description the session */

@@ -64,6 +64,9 @@ type Options struct {
 	// UserHome is the user's home directory. The target may not be or hold it, and may not be in one of its hidden
 	// directories or in a directory of the system. If it is "", a person has chosen the target, which may be any.
 	UserHome string
+	// Within is a directory out of which no link in the target's path may lead: the target is the choice of an agent
+	// that can write there. "" if a person chose it.
+	Within string
 	// FixPermissions allows changes of the target's permissions.
 	FixPermissions bool
 	// Room is how many bytes must be free.
@@ -74,7 +77,7 @@ type Options struct {
 // without links.
 type Dirs struct {
 	Workspace, Target, Orchestrator string
-	// ReadOnly says that the agent may only read the orchestrator's directory.
+	// ReadOnly says that the agent may only read the orchestrator's directory: it is not what the agent works on.
 	ReadOnly bool
 }
 
@@ -124,6 +127,9 @@ func Prepare(o Options) (Dirs, error) {
 		}
 	}
 	if err := apart(o, d); err != nil {
+		return Dirs{}, err
+	}
+	if err := inside(o.Within, d); err != nil {
 		return Dirs{}, err
 	}
 	d.ReadOnly = d.Orchestrator != d.Target
@@ -298,6 +304,28 @@ func apart(o Options, d Dirs) error {
 		}
 	}
 	return nil
+}
+
+// inside refuses a target to which a link leads out of the directory that bounds it.
+func inside(bound string, d Dirs) error {
+	if bound == "" || d.Target == d.Workspace {
+		return nil
+	}
+	bound, err := absolute(bound)
+	if err == nil {
+		bound, err = filepath.EvalSymlinks(bound)
+	}
+	if err == nil && (d.Target == bound || below(d.Target, bound)) {
+		return nil
+	}
+	return &Failure{
+		Check: CheckTarget,
+		Path:  d.Target,
+		Message: "The working directory " + d.Target + " is outside of " + bound +
+			", where the session that spawned this one works",
+		Fix: "remove the link that leads there, or spawn the session yourself",
+		Err: err,
+	}
 }
 
 // systemDirs hold what programs of all users read and run.

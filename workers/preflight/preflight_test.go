@@ -54,6 +54,21 @@ func TestPrepare(t *testing.T) {
 		"no target": {func(w *world) {
 			w.opts.Target = filepath.Join(w.dir, "gone")
 		}, CheckTarget, "does not exist"},
+		"a link out of the directory of whoever spawned it": {func(w *world) {
+			w.opts.Within = w.mkdir("target")
+			w.opts.Target = filepath.Join(w.dir, "target", "link")
+			if err := os.Symlink(w.mkdir("elsewhere"), w.opts.Target); err != nil {
+				w.t.Fatal(err)
+			}
+		}, CheckTarget, "is outside of"},
+		"a directory below that of whoever spawned it, which has a link in its own path": {func(w *world) {
+			w.opts.Within = filepath.Join(w.dir, "link")
+			if err := os.Symlink(w.mkdir("target"), w.opts.Within); err != nil {
+				w.t.Fatal(err)
+			}
+			w.mkdir("target/below")
+			w.opts.Target = filepath.Join(w.opts.Within, "below")
+		}, "", ""},
 		"the target is a file": {func(w *world) {
 			w.opts.Target = filepath.Join(w.dir, "file")
 			if err := os.WriteFile(w.opts.Target, nil, 0o600); err != nil {

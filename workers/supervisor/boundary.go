@@ -35,10 +35,14 @@ func (s *supervisor) makeOwn() error {
 
 // boundary returns what the kernel lets every process of a session reach.
 func (s *supervisor) boundary(user string) confine.Policy {
+	readOnly := []string{filepath.Join(s.dirs.Workspace, manifestName)}
+	if s.dirs.ReadOnly {
+		readOnly = append(readOnly, s.dirs.Orchestrator)
+	}
 	return confine.Policy{
 		Home:      user,
 		ReadWrite: []string{s.dirs.Workspace},
-		ReadOnly:  []string{filepath.Join(s.dirs.Workspace, manifestName), s.dirs.Orchestrator},
+		ReadOnly:  readOnly,
 		Hidden:    []string{s.Home, filepath.Dir(s.dirs.Workspace)},
 		Exposed:   []string{s.Program},
 		Temp:      filepath.Join(s.dirs.Workspace, tempDir),

@@ -29,6 +29,8 @@ type Config struct {
 	Resumes bool `json:"resumes,omitempty"`
 	// Directory is where the session's project works; its manifest may name another one.
 	Directory string `json:"directory,omitempty"`
+	// Within is the directory out of which no link may lead the agent; "" for a session that a user spawned.
+	Within string `json:"within,omitempty"`
 	// Home is the directory of the home, Server the address of its server.
 	Home   string `json:"home"`
 	Server string `json:"server"`
@@ -57,6 +59,9 @@ func (c Config) layers() (layers []confine.Layer) {
 
 // Limits are what a user of the runner may change about every run.
 type Limits struct {
+	// OrchestratorDir is a directory that every agent may read (docs/spec/001-agent-launch-and-sandbox.md,
+	// "Directory Definitions"); an empty one in each workspace if it is "".
+	OrchestratorDir string `json:"orchestratorDir,omitempty"`
 	// FixPermissions allows changes of the permissions of working directories.
 	FixPermissions bool `json:"fixPermissions,omitempty"`
 	// Silent is how long an agent may be silent before that is shown.

@@ -281,6 +281,8 @@ func (s *supervisor) check(
 		Workspaces:     s.Workspaces,
 		Session:        s.SessionID,
 		Target:         target,
+		Within:         s.Within,
+		Orchestrator:   s.OrchestratorDir,
 		MaestroHome:    s.Home,
 		FixPermissions: s.FixPermissions,
 		Room:           s.Room,

@@ -31,6 +31,7 @@ type Options struct {
 	agents     int
 	confine    string
 	workspaces string
+	shared     string
 	silent     time.Duration
 	fix        bool
 }
@@ -55,6 +56,8 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 		"on: confine agents with what the kernel offers; required: do not start if it offers nothing; off")
 	f.StringVar(&o.workspaces, "workspaces", "",
 		"the directory of the agents' workspaces; by default MAESTRO_WORKSPACE, or ~/orchestrator/workspace")
+	f.StringVar(&o.shared, "orchestrator-dir", "",
+		"a directory that every agent may read, and change only as its working directory; none by default")
 	f.DurationVar(&o.silent, "silent-after", supervisor.DefaultSilent,
 		"how long an agent may do nothing before that is shown")
 	f.BoolVar(&o.fix, "fix-permissions", false,
@@ -132,6 +135,12 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 	if workspaces, err = filepath.Abs(workspaces); err != nil {
 		return nil, err
 	}
+	shared := o.shared
+	if shared != "" {
+		if shared, err = filepath.Abs(shared); err != nil {
+			return nil, err
+		}
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program that agents run: %w", err)
@@ -162,9 +171,10 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 			Version:    s.Version,
 			Workspaces: workspaces,
 			Limits: supervisor.Limits{
-				FixPermissions: o.fix,
-				Silent:         o.silent,
-				Room:           supervisor.DefaultRoom,
+				OrchestratorDir: shared,
+				FixPermissions:  o.fix,
+				Silent:          o.silent,
+				Room:            supervisor.DefaultRoom,
 			},
 		},
 		Logger: s.Logger,

@@ -192,7 +192,7 @@ func (o *oracle) follow(m events.Message) *Failure {
 	if answer := before.Ask(command); !answer.Event {
 		return failure("2 only what is permitted", "sequence %d is an event, and must be %s: %s", sequence, answer, w)
 	}
-	if is, must := e.causes(), causesOf(before, command); is != must || e.Rules != "6" {
+	if is, must := e.causes(), causesOf(before, command); is != must || e.Rules != "7" {
 		return failure(
 			"events name their causes",
 			"sequence %d (rules %s) has the causes %q, expected %q: %s",

@@ -36,6 +36,7 @@ const (
 	places     = "commands/taskplace.go"
 	changes    = "commands/taskchange.go"
 	runs       = "commands/run.go"
+	bounds     = "commands/spawnwithin.go"
 	overdue    = "engine/overdue.go"
 )
 
@@ -939,6 +940,18 @@ var plants = []plant{
 	{"a session is resumed while it runs", []edit{{
 		"commands/resume.go", "session.Claimed() && !session.Lost()",
 		"false",
+	}}},
+	{"a session gives another a freer permission mode than its own", []edit{{
+		bounds, "modeRank(child.PermissionMode) <= modeRank(own.PermissionMode)", "true",
+	}}},
+	{"a session gives another more of the network than it has", []edit{{
+		bounds, "networkWithin(child.Network, own.Network)", "true",
+	}}},
+	{"a session lets another work outside of its own directory", []edit{{
+		bounds, "dir == \"\" || ownDir != \"\" && isBelow(dir, ownDir)", "true",
+	}}},
+	{"a session does not pass on what bounds it", []edit{{
+		bounds, "return x.WithOptions(\"\", \"\", nil, 0, narrow)", "return x",
 	}}},
 	{"a session that waits for an answer is lost", []edit{{
 		deadlines, " && !x.Waits() && ",

@@ -143,17 +143,23 @@ type fields struct {
 	Address      string    `json:"address,omitempty"`
 	LoginUntil   int64     `json:"loginUntil,omitempty"`
 	Runner       string    `json:"runner,omitempty"`
-	Run          int       `json:"run,omitempty"`
-	Host         string    `json:"host,omitempty"`
-	ExitCode     *int      `json:"exitCode,omitempty"`
-	Signal       string    `json:"signal,omitempty"`
-	Conversation string    `json:"conversation,omitempty"`
-	Turns        int64     `json:"turns,omitempty"`
-	Command      string    `json:"command,omitempty"`
-	Check        string    `json:"check,omitempty"`
-	Fix          string    `json:"fix,omitempty"`
-	Detail       string    `json:"detail,omitempty"`
-	Since        int64     `json:"since,omitempty"`
+
+	PermissionMode   string  `json:"permissionMode,omitempty"`
+	Network          string  `json:"network,omitempty"`
+	WorkingDirectory string  `json:"workingDirectory,omitempty"`
+	WorkingDir       *string `json:"workingDir,omitempty"`
+
+	Run          int    `json:"run,omitempty"`
+	Host         string `json:"host,omitempty"`
+	ExitCode     *int   `json:"exitCode,omitempty"`
+	Signal       string `json:"signal,omitempty"`
+	Conversation string `json:"conversation,omitempty"`
+	Turns        int64  `json:"turns,omitempty"`
+	Command      string `json:"command,omitempty"`
+	Check        string `json:"check,omitempty"`
+	Fix          string `json:"fix,omitempty"`
+	Detail       string `json:"detail,omitempty"`
+	Since        int64  `json:"since,omitempty"`
 
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }

@@ -155,6 +155,9 @@ func (w *world) run() *Failure {
 		if f := w.launch(); f != nil {
 			return f
 		}
+		if f := w.bounds(rand.New(rand.NewPCG(w.plan.Seed, 0x626f756e6473))); f != nil {
+			return f
+		}
 	}
 	if w.plan.Gossip {
 		if f := w.gossip(rand.New(rand.NewPCG(w.plan.Seed, 0x676f7373))); f != nil {

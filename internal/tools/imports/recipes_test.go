@@ -194,9 +194,14 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 	want := map[string][]string{
 		"permissionMode": {
 			"commands/spawn.go",
-			"commands/spawnlike.go", // another mode than the other session's has other commands
+			"commands/spawnlike.go",   // another mode than the other session's has other commands
+			"commands/spawnwithin.go", // a child has at most its parent's
 			"events/session.go",
 			"internal/cli/manifest.go",
+			"internal/oracle/asked.go",
+			"internal/oracle/options.go",
+			"internal/testing/simulation/bounds.go",
+			"internal/testing/simulation/wish.go",
 			"service/manifestgiven.go", // it decides what a read-only worker may do
 			"workers/agent/claude.go",  // the CLI's argument has the same name
 			"workers/agent/options.go",

@@ -1,0 +1,128 @@
+package commands
+
+import (
+	"cmp"
+	"path"
+	"strings"
+
+	"maestro/events"
+	"maestro/internal/safetext"
+	"maestro/projections"
+)
+
+// Inherited returns the spawn with the options of the session that spawns it, where it gives none. A stored manifest
+// says all options itself, and a user's spawn has those that it says.
+func (x *SpawnSession) Inherited(s *projections.State, by Actor) *SpawnSession {
+	spawner := s.Session(by.Name)
+	if by.Kind != ActorSession || spawner == nil || x.ManifestDigest != "" || x.Stated != nil {
+		return x
+	}
+	has := optionsOf(spawner)
+	narrow := events.AgentOptions{PermissionMode: has.PermissionMode, Network: has.Network}
+	if projectOf := cmp.Or(x.project(s, by), spawner.ProjectID); projectOf == spawner.ProjectID {
+		narrow.WorkingDirectory = has.WorkingDirectory
+	}
+	if optionsOr(x.AgentOptions, narrow) == x.AgentOptions {
+		return x
+	}
+	return x.WithOptions("", "", nil, 0, narrow)
+}
+
+func optionsOf(x *projections.Session) events.AgentOptions {
+	if x.Options == nil {
+		return events.AgentOptions{}
+	}
+	return *x.Options
+}
+
+// withinOwn refuses to give a session options that let its agent do more than that of the calling session. A user may
+// give any.
+func withinOwn(s *projections.State, c Call, command, project string, given *events.AgentOptions) error {
+	spawner := s.Session(c.By.Name)
+	if !seventhOn(c.Rules) || c.By.Kind != ActorSession || spawner == nil {
+		return nil
+	}
+	own, child := optionsOf(spawner), events.AgentOptions{}
+	if given != nil {
+		child = *given
+	}
+	dir, ownDir := s.DirectoryOf(project, &child), s.DirectoryOf(spawner.ProjectID, &own)
+	for _, option := range []struct {
+		pointer, flag, value, own string
+		within                    bool
+	}{
+		{
+			"/permissionMode", "--permission-mode",
+			cmp.Or(child.PermissionMode, modeEdits),
+			cmp.Or(own.PermissionMode, modeEdits),
+			modeRank(child.PermissionMode) <= modeRank(own.PermissionMode),
+		},
+		{
+			"/network", "--network",
+			cmp.Or(child.Network, networkOpen),
+			cmp.Or(own.Network, networkOpen),
+			networkWithin(child.Network, own.Network),
+		},
+		{
+			"/workingDirectory", "--working-directory",
+			cmp.Or(dir, ownWorkspace),
+			cmp.Or(ownDir, ownWorkspace),
+			dir == "" || ownDir != "" && isBelow(dir, ownDir),
+		},
+	} {
+		if option.within {
+			continue
+		}
+		refusal := notAllowed(command, "a session gives another at most what its own agent has, which is: "+
+			safetext.Printable(option.own), "choose another "+option.flag+", or ask the user to do it",
+			"Session '%s' may not give another session this: %s", spawner.ID, safetext.Printable(option.value))
+		refusal.Pointer = option.pointer
+		return refusal
+	}
+	return nil
+}
+
+// The options that stand for no restriction, and the directory of a session whose project has none.
+const (
+	modeEdits    = "acceptEdits"
+	networkOpen  = "open"
+	ownWorkspace = "a workspace of its own"
+)
+
+// modeRank orders the permission modes by what they let an agent do without asking. An unknown one counts as the most.
+func modeRank(mode string) int {
+	switch mode {
+	case "readOnly":
+		return 0
+	case "interactive":
+		return 1
+	}
+	return 2
+}
+
+// networkWithin reports whether one restriction of the network allows nothing that the other does not.
+func networkWithin(network, other string) bool {
+	switch {
+	case other == "" || other == networkOpen || network == "none" || network == other:
+		return true
+	case network == "" || network == networkOpen || other == "none":
+		return false
+	}
+	ports := map[string]bool{}
+	for port := range strings.SplitSeq(other, ",") {
+		ports[port] = true
+	}
+	for port := range strings.SplitSeq(network, ",") {
+		if !ports[port] {
+			return false
+		}
+	}
+	return true
+}
+
+// isBelow reports whether a path is a directory or below it, as both are written. What links lead to is for the machine
+// to see on which the agent runs.
+func isBelow(dir, above string) bool {
+	dir, above = path.Clean(dir), path.Clean(above)
+	return dir == above || strings.HasPrefix(dir, strings.TrimSuffix(above, "/")+"/")
+}
