@@ -275,7 +275,7 @@ fi
 echo "$prompt" >prompt.txt
 maestro report complete "taken over"
 `
-	h := newAgents(t, worker)
+	h := newAgents(t, worker, "--allow-git-config")
 	git := func(args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "git", append([]string{

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 
 	"maestro/api/client"
@@ -32,6 +33,10 @@ func hasRun(x wire.Session) bool { return x.Run != nil && x.Run.ExitedAt == nil 
 
 // launchHere claims the session of this process for the runner in a terminal, and runs its agent until it ends.
 func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifest) error {
+	if runtime.GOOS != "linux" {
+		return failure.Usage("Agents are launched on Linux only").
+			WithNext("--print prints its prompts; `maestro session exec %s -- <command>` runs what you start", x.ID)
+	}
 	server, err := a.Connect(ctx)
 	if err != nil {
 		return err

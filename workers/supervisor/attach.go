@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"maestro/internal/files"
 	"maestro/internal/home"
 	"maestro/service/wire"
 	"maestro/workers/blank"
@@ -178,6 +180,12 @@ func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd, allowed []string) (
 	if a.manifest == nil {
 		policy.ReadOnly = []string{s.dirs.Orchestrator}
 	}
+	if err := s.checkGit(); err != nil {
+		return nil, err
+	}
+	s.git = slices.DeleteFunc(s.git, func(path string) bool {
+		return slices.ContainsFunc(allowed, func(dir string) bool { return files.Within(path, dir) })
+	})
 	s.reachTarget(&policy)
 	// An agent of the session may run beside the command.
 	policy.Hidden = append(policy.Hidden, filepath.Join(s.dirs.Workspace, stateDir))
@@ -203,6 +211,7 @@ func (a *Attached) Close(ctx context.Context, patience time.Duration) (kept int,
 			kept, err = a.s.keeper.box.Waiting()
 		}
 	}
+	a.s.clearGit()
 	return kept, errors.Join(err, a.end())
 }
 

@@ -1,11 +1,14 @@
 package supervisor
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"maestro/internal/disk"
+	"maestro/internal/files"
 	"maestro/workers/agent"
 	"maestro/workers/confine"
 	"maestro/workers/preflight"
@@ -72,6 +75,44 @@ func (s *supervisor) reachTarget(p *confine.Policy) {
 		p.Reads = append(p.Reads, s.dirs.Target)
 	} else {
 		p.ReadWrite = append(p.ReadWrite, s.dirs.Target)
+		p.ReadOnly = append(p.ReadOnly, s.git...)
+	}
+}
+
+// checkGit finds what the agent must not change in the repository of its target.
+func (s *supervisor) checkGit() error {
+	s.git = nil
+	if s.GitConfig || s.options.PermissionMode == modeReadOnly || !slices.Contains(s.layers, confine.Namespaces) {
+		return nil
+	}
+	git, err := gitFiles(s.dirs.Target)
+	var failed *preflight.Failure
+	if err != nil && !errors.As(err, &failed) {
+		return &preflight.Failure{
+			Check: preflight.CheckTarget,
+			Path:  s.dirs.Target,
+			Message: "The hooks and the configuration of git in " + s.dirs.Target +
+				" cannot be kept from an agent: " + files.Bare(err).Error(),
+			Fix: "look at its .git, or let agents change them: serve --allow-git-config",
+			Err: err,
+		}
+	}
+	s.git = git
+	return err
+}
+
+// clearGit removes what the agent left in the repository to lead its user's git to other hooks.
+func (s *supervisor) clearGit() {
+	if len(s.git) == 0 {
+		return
+	}
+	removed, err := clearGitCommon(s.dirs.Target)
+	for _, path := range removed {
+		s.logger.Warn("the agent redirected git, and that was undone", "path", path)
+		s.Tell("The agent left %s, which leads git to other hooks. It was removed.", path)
+	}
+	if err != nil {
+		s.logger.Warn("it cannot be seen whether the agent redirected git", "why", err)
 	}
 }
 

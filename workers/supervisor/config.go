@@ -64,6 +64,8 @@ type Limits struct {
 	OrchestratorDir string `json:"orchestratorDir,omitempty"`
 	// FixPermissions allows changes of the permissions of working directories.
 	FixPermissions bool `json:"fixPermissions,omitempty"`
+	// GitConfig lets agents change the hooks and the configuration of git in their working directory.
+	GitConfig bool `json:"gitConfig,omitempty"`
 	// Silent is how long an agent may be silent before that is shown.
 	Silent time.Duration `json:"silent"`
 	// Room is how many bytes must be free on the disks.

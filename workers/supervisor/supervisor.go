@@ -55,6 +55,8 @@ type supervisor struct {
 	layers  []confine.Layer
 	network confine.Network
 	ports   []uint16
+	// git are the paths in the target that only the user's git may change.
+	git     []string
 	options events.AgentOptions
 	model   string
 	socket  string

@@ -81,6 +81,7 @@ func (s *supervisor) work(
 			return exit
 		}
 		o := s.await(ctx, l)
+		s.clearGit()
 		exit = Exit{
 			Code:         o.code,
 			Signal:       o.signal,
@@ -293,7 +294,7 @@ func (s *supervisor) check(
 	if err := s.makeOwn(); err != nil {
 		return launch, m, err
 	}
-	if err := s.checkNetwork(); err != nil {
+	if err := cmp.Or(s.checkNetwork(), s.checkGit()); err != nil {
 		return launch, m, err
 	}
 	if err := s.checkAgent(ctx); err != nil {

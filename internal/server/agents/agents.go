@@ -34,6 +34,7 @@ type Options struct {
 	shared     string
 	silent     time.Duration
 	fix        bool
+	git        bool
 }
 
 // The values of --confine.
@@ -62,14 +63,20 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 		"how long an agent may do nothing before that is shown")
 	f.BoolVar(&o.fix, "fix-permissions", false,
 		"change the permissions of working directories that agents cannot read and write, as chmod -R 755 does")
+	f.BoolVar(&o.git, "allow-git-config", false,
+		"let agents change the hooks and the configuration of git in their working directory, which your git then runs")
 }
 
 // defaultAgents is how many agents a machine runs at once: they wait for models most of the time.
 func defaultAgents() int { return max(4, 2*runtime.NumCPU()) }
 
+// system is the only one on which agents are launched: elsewhere nobody could tell who speaks through a socket, or end
+// what an agent leaves behind.
+const system = "linux"
+
 // Name returns the name of the runner, "" if there is none.
 func (o *Options) Name() string {
-	if o.none {
+	if o.none || runtime.GOOS != system {
 		return ""
 	}
 	return o.name
@@ -126,6 +133,11 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 	if o.none {
 		return func() {}, nil
 	}
+	if runtime.GOOS != system {
+		s.Logger.Info("no agents are launched here: that needs Linux", "next",
+			"start agents yourself with `maestro session exec`")
+		return func() {}, nil
+	}
 	workspaces := o.workspaces
 	if workspaces == "" {
 		if workspaces, err = supervisor.Workspaces(s.Getenv); err != nil { // the user has no home directory
@@ -173,6 +185,7 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 			Limits: supervisor.Limits{
 				OrchestratorDir: shared,
 				FixPermissions:  o.fix,
+				GitConfig:       o.git,
 				Silent:          o.silent,
 				Room:            supervisor.DefaultRoom,
 			},
