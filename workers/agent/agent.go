@@ -79,17 +79,11 @@ type Start struct {
 	ReadWrite []string
 	// CountTurns: the CLI has no limit of turns of its own. Stop it when [Used].Turns add up to the limit.
 	CountTurns bool
-	// JudgeReads: the CLI itself does not prevent writing, so for an agent that may only read, the hook has to allow
-	// only calls that are known to read.
-	JudgeReads bool
 	// Patience is how long the hook may wait for a person's decision. After that, deny the call, and tell the agent to
 	// repeat it: Codex lets its model go on after half a minute, and if that ends its turn, the call is gone.
 	Patience time.Duration
 	// Interrupt: SIGINT ends the CLI together with its tool shells. Without it only killing the tree does.
 	Interrupt bool
-	// Guarded: the CLI runs the hook before every tool call. A configured command has no hook: nothing but its
-	// confinement limits what it does.
-	Guarded bool
 	// Secrets are the values of Env that must not appear in stored output.
 	Secrets []string
 }
@@ -108,6 +102,9 @@ type Driver interface {
 	// Reader returns a reader for the output of one run. before is what the earlier runs of the conversation have
 	// used, because Codex counts these again; it is ignored by agents that do not.
 	Reader(before Used) Reader
+	// Guarded reports whether the program runs the hook before every tool call. A configured command has no hook:
+	// nothing but its confinement limits what it does.
+	Guarded() bool
 	// Explain says what an exit code of the CLI means, "" if it means nothing in particular.
 	Explain(exitCode int) string
 }

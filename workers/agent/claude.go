@@ -68,7 +68,6 @@ func (d claude) Prepare(l Launch) (start *Start, err error) {
 		ReadWrite: []string{s.path(".")},
 		Interrupt: true,
 		Patience:  questionPatience,
-		Guarded:   true,
 		Secrets:   secrets,
 	}, nil
 }
@@ -208,6 +207,9 @@ func (s *Settings) checkLogin(environ, pass, logins []string, stored, fix string
 	}
 	return []Finding{{FindingLogin, "the agent has no API key and no login for its model", stored, fix}}
 }
+
+// Guarded implements Driver.
+func (claude) Guarded() bool { return true }
 
 func (claude) Explain(int) string { return "" }
 

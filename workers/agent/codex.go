@@ -66,10 +66,8 @@ func (d codex) Prepare(l Launch) (start *Start, err error) {
 		ReadOnly:   []string{s.path(codexConfig)},
 		ReadWrite:  []string{s.path(".")},
 		CountTurns: true,
-		JudgeReads: true,
 		Interrupt:  true,
 		Patience:   codexPatience,
-		Guarded:    true,
 		Secrets:    secrets,
 	}, nil
 }
@@ -154,6 +152,9 @@ func (d codex) Check(ctx context.Context, environ []string, run Run) []Finding {
 	return d.checkLogin(environ, codexPass, codexLogin, codexStored(variablesOf(environ)),
 		"run `codex login`, or set "+codexKey)
 }
+
+// Guarded implements Driver.
+func (codex) Guarded() bool { return true }
 
 func (codex) Explain(code int) string {
 	if code == 2 {

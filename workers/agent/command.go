@@ -45,7 +45,6 @@ func (d command) Prepare(l Launch) (start *Start, err error) {
 		Output:     d.name + ".jsonl",
 		ReadWrite:  []string{s.path(".")},
 		CountTurns: true,
-		JudgeReads: true,
 	}
 	if d.Prompt == "file" {
 		const name = "prompt.txt"
@@ -90,6 +89,9 @@ func (d command) Check(context.Context, []string, Run) []Finding {
 	}
 	return nil
 }
+
+// Guarded implements Driver.
+func (command) Guarded() bool { return false }
 
 func (command) Explain(int) string { return "" }
 

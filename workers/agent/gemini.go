@@ -72,7 +72,6 @@ func (d gemini) Prepare(l Launch) (start *Start, err error) {
 		ReadOnly:  []string{s.path(geminiSettings), s.path(geminiPolicy), s.path(geminiMemory)},
 		ReadWrite: []string{s.path(".")},
 		Patience:  questionPatience,
-		Guarded:   true,
 		Secrets:   secrets,
 	}, nil
 }
@@ -217,6 +216,9 @@ func (d gemini) Check(ctx context.Context, environ []string, run Run) []Finding 
 		filepath.Join(geminiStored(variablesOf(environ)), "oauth_creds.json"),
 		"run `gemini` once and log in, or set GEMINI_API_KEY")
 }
+
+// Guarded implements Driver.
+func (gemini) Guarded() bool { return true }
 
 func (gemini) Explain(code int) string {
 	switch code {

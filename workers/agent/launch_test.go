@@ -99,8 +99,7 @@ func shown(t *testing.T, dir string, l Launch, start *Start) string {
 	}
 	fmt.Fprintf(&out, "stdin %q\nread-only %q\nread-write %q\n", start.Stdin, start.ReadOnly, start.ReadWrite)
 	fmt.Fprintf(&out, "secrets %q\n", start.Secrets)
-	fmt.Fprintf(&out, "count turns %t, judge reads %t, interrupt %t, guarded %t, patience %s\n", start.CountTurns,
-		start.JudgeReads, start.Interrupt, start.Guarded, start.Patience)
+	fmt.Fprintf(&out, "count turns %t, interrupt %t, patience %s\n", start.CountTurns, start.Interrupt, start.Patience)
 	err := filepath.Walk(l.State, func(path string, info os.FileInfo, err error) error {
 		if err != nil || info.IsDir() {
 			if err == nil && info.Mode().Perm() != 0o700 {

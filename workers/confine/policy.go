@@ -105,6 +105,11 @@ func Names(layers []Layer) (names []string) {
 	return names
 }
 
+// KeepFiles reports whether layers keep a command from changing files that its policy does not give it.
+func KeepFiles(layers []Layer) bool {
+	return slices.Contains(layers, Namespaces) || landlockVersion(layers) > 0
+}
+
 // known reports whether this package has a layer of that name, whatever the kernel offers.
 func known(layer Layer) bool {
 	return slices.Contains([]Layer{Namespaces, Seccomp, NoNewPrivileges, NetworkPorts, NetworkNone}, layer) ||

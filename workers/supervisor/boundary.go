@@ -79,6 +79,27 @@ func (s *supervisor) reachTarget(p *confine.Policy) {
 	}
 }
 
+// checkMode checks that an agent without a hook can be held to the permission mode of its session.
+func (s *supervisor) checkMode() error {
+	name := s.driver.Name()
+	switch mode := s.options.PermissionMode; {
+	case s.driver.Guarded():
+	case mode == modeInteractive:
+		return &preflight.Failure{
+			Check:   preflight.CheckHook,
+			Message: "The agent " + name + " has no hook, so nobody can be asked before it acts",
+			Fix:     "spawn the session with another --permission-mode, acceptEdits or readOnly, or with another agent",
+		}
+	case mode == modeReadOnly && !confine.KeepFiles(s.layers):
+		return &preflight.Failure{
+			Check:   preflight.CheckHook,
+			Message: "Nothing keeps the agent " + name + " from writing: it has no hook, and it is not confined",
+			Fix:     "spawn the session with another agent, or on a machine that confines agents",
+		}
+	}
+	return nil
+}
+
 // checkGit finds what the agent must not change in the repository of its target.
 func (s *supervisor) checkGit() error {
 	s.git = nil

@@ -212,7 +212,15 @@ func (j *judge) judged(call agent.HookCall) sandbox.Verdict {
 		return sandbox.Judge(dirs, call.Command)
 	case agent.KindEdit:
 		return j.edits(call)
-	case agent.KindRead, agent.KindWeb, agent.KindSubagent, agent.KindNotes, agent.KindOther:
+	case agent.KindOther:
+		if j.mode == modeReadOnly {
+			return sandbox.Verdict{
+				Rule: sandbox.RuleOutside,
+				Reason: fmt.Sprintf("this session may only read, and nobody here knows what the tool %s does. "+
+					"Read with another tool, or say in your report what should be done with it.", call.Tool),
+			}
+		}
+	case agent.KindRead, agent.KindWeb, agent.KindSubagent, agent.KindNotes:
 	}
 	return sandbox.Verdict{Allowed: true}
 }
@@ -222,6 +230,12 @@ func (j *judge) edits(call agent.HookCall) sandbox.Verdict {
 	within := slices.Concat(j.writable, []string{j.dirs.Workspace, "/tmp"})
 	if j.mode != modeReadOnly {
 		within = append(within, j.dirs.Target)
+	}
+	if len(call.Paths) == 0 {
+		return sandbox.Verdict{
+			Rule:   sandbox.RuleOutside,
+			Reason: "it does not say which files it changes. Name them in the call.",
+		}
 	}
 	for _, path := range call.Paths {
 		if !filepath.IsAbs(path) {

@@ -61,6 +61,34 @@ func TestLateDecisionDenies(t *testing.T) {
 	}
 }
 
+// Who may only read gets no tool that may do anything, and a call that changes files says which.
+func TestToolsOfWhoMayOnlyRead(t *testing.T) {
+	took := time.Second
+	for _, test := range []struct {
+		mode, tool, input string
+		allowed           bool
+	}{
+		{"", "mcp__tracker__close", `{}`, true},
+		{modeReadOnly, "mcp__tracker__close", `{}`, false},
+		{modeReadOnly, "ANewTool", `{}`, false},
+		{modeReadOnly, "Read", `{"file_path":"/t/x"}`, true},
+		{modeReadOnly, "WebFetch", `{"url":"https://example.org"}`, true},
+		{modeReadOnly, "Write", `{"file_path":"/t/x"}`, false},
+		{"", "Write", `{"file_path":"/tmp/x"}`, true},
+		{"", "Write", `{"path_of_another_version":"/etc/passwd"}`, false},
+	} {
+		j, _ := newJudged(t, &took)
+		j.mode = test.mode
+		w := httptest.NewRecorder()
+		j.serve(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(
+			`{"hook_event_name":"PreToolUse","tool_name":"`+test.tool+`","tool_input":`+test.input+
+				`,"tool_use_id":"call_1","cwd":"/w"}`)))
+		if got := strings.Contains(w.Body.String(), `"exitCode":0`); got != test.allowed {
+			t.Errorf("%+v: %s", test, w.Body)
+		}
+	}
+}
+
 // gone is the connection of a hook that has ended.
 type gone struct{ http.ResponseWriter }
 

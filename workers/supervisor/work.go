@@ -294,7 +294,7 @@ func (s *supervisor) check(
 	if err := s.makeOwn(); err != nil {
 		return launch, m, err
 	}
-	if err := cmp.Or(s.checkNetwork(), s.checkGit()); err != nil {
+	if err := cmp.Or(s.checkMode(), s.checkNetwork(), s.checkGit()); err != nil {
 		return launch, m, err
 	}
 	if err := s.checkAgent(ctx); err != nil {

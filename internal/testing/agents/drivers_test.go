@@ -288,9 +288,10 @@ func TestReadOnlyAgents(t *testing.T) {
 			mockmodel.Shell("maestro whoami"), mockmodel.Shell("touch written"), mockmodel.Shell("maestro > written"),
 			mockmodel.Shell("maestro; touch written"), write,
 		)
-		o := r.run(agent.Used{})
-		if r.has("written") != o.start.JudgeReads {
-			r.Errorf("written: %t, and the hook has to judge: %t", r.has("written"), o.start.JudgeReads)
+		r.run(agent.Used{})
+		// Codex relies on the hook, which allows everything here.
+		if r.has("written") != (r.name == agent.Codex) {
+			r.Errorf("written: %t", r.has("written"))
 		}
 		if !r.asked("this is maestro") {
 			r.Error("maestro did not run")

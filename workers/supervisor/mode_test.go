@@ -1,0 +1,44 @@
+package supervisor
+
+import (
+	"errors"
+	"testing"
+
+	"maestro/workers/agent"
+	"maestro/workers/confine"
+	"maestro/workers/preflight"
+)
+
+// driven is a driver of which only this is asked.
+type driven struct {
+	agent.Driver
+	guarded bool
+}
+
+func (d driven) Name() string  { return "mine" }
+func (d driven) Guarded() bool { return d.guarded }
+
+// An agent without a hook is not launched in a mode that only a hook, or the kernel, could hold it to.
+func TestModeNeedsAHook(t *testing.T) {
+	for _, test := range []struct {
+		mode    string
+		guarded bool
+		layers  []confine.Layer
+		ok      bool
+	}{
+		{"acceptEdits", false, nil, true},
+		{modeInteractive, true, nil, true},
+		{modeInteractive, false, []confine.Layer{confine.Namespaces}, false},
+		{modeReadOnly, true, nil, true},
+		{modeReadOnly, false, []confine.Layer{confine.Seccomp}, false},
+		{modeReadOnly, false, []confine.Layer{confine.Namespaces}, true},
+		{modeReadOnly, false, []confine.Layer{"landlock-abi7"}, true},
+	} {
+		s := &supervisor{driver: driven{guarded: test.guarded}, layers: test.layers}
+		s.options.PermissionMode = test.mode
+		var failed *preflight.Failure
+		if err := s.checkMode(); (err == nil) != test.ok || err != nil && !errors.As(err, &failed) {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+}
