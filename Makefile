@@ -33,11 +33,15 @@ build: ## build bin/maestro
 demo: build ## show the main job in a temporary home: a fleet of twelve workers, three of them and the server killed
 	bin/maestro demo
 
-# UNRACED are packages without goroutines, in which the race detector has nothing to find. Tests of others that skip it,
-# because it makes them too slow or because they count allocations, run once more without it.
-UNRACED      := events commands internal/oracle internal/plan internal/salvage internal/testing/moments \
+# UNRACED are packages without goroutines, in which the race detector has nothing to find, except in the CONCURRENT
+# tests of projections. Tests of other packages that skip it, because it makes them too slow or because they count allocations, run once
+# more without it.
+UNRACED      := events commands projections internal/oracle internal/plan internal/salvage internal/testing/moments \
 	internal/tools/docgen internal/tools/imports internal/tools/speccoverage workers/blank workers/manifest \
 	workers/prompt
+CONCURRENT   := TestCommittedValuesMayBeKept TestPastWhileLaterGoesOn
+empty        :=
+space        := $(empty) $(empty)
 
 # ON_DISK are the packages whose agents are confined: they get a /dev/shm of their own, which hides files in memory.
 ON_DISK      := cmd/maestro workers/confine
@@ -46,6 +50,7 @@ ON_DISK      := cmd/maestro workers/confine
 test: ## run all tests, under the race detector where goroutines share something
 	.ci/in-memory $(GO) test -race -p 3 -timeout $(TEST_TIMEOUT) \
 		$(filter-out $(UNRACED:%=maestro/%) $(ON_DISK:%=maestro/%),$(shell $(GO) list ./...))
+	$(GO) test -race -timeout $(TEST_TIMEOUT) -run '^($(subst $(space),|,$(CONCURRENT)))$$' ./projections
 	$(GO) test -race -parallel 4 -timeout $(TEST_TIMEOUT) ./cmd/maestro
 	$(GO) test -timeout $(TEST_TIMEOUT) ./workers/confine & confine=$$!; \
 	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) ./api ./bus ./engine $(UNRACED:%=./%) && wait $$confine

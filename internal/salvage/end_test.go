@@ -40,7 +40,7 @@ func (l *lived) sameTimes(t *testing.T, from string) {
 // TestSalvageKnowsWhereTheLogEnded: without the head file, the other witnesses of the end count. If none is left, the
 // salvage does not report the log as whole.
 func TestSalvageKnowsWhereTheLogEnded(t *testing.T) {
-	original := shared(t)
+	original := sharedLong(t)
 	store := func(l *lived, name string) string { return filepath.Join(l.dir, "store", name) }
 	lastBlock := func(t *testing.T, l *lived) string {
 		blocks := l.blocks(t, bus.StreamName)

@@ -189,7 +189,7 @@ func advisesSalvage(t *testing.T, what string, report *Report, names string) {
 // TestSalvageOfWhatANewerMaestroWrote: if something is missing, only the newer version can tell whether it is lost;
 // otherwise its server can continue.
 func TestSalvageOfWhatANewerMaestroWrote(t *testing.T) {
-	original := shared(t)
+	original := sharedLong(t)
 	l := original.copied(t)
 	l.sameTimes(t, original.dir)
 	wroteNewer(t, l)

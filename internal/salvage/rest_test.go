@@ -136,7 +136,7 @@ func TestSalvageNamesStrayBlocks(t *testing.T) {
 		texts + "/msgs/9.blk":      stream + "/msgs/2.blk", // in the directory of another stream
 	} {
 		t.Run(filepath.Base(to), func(t *testing.T) {
-			l := shared(t).copied(t)
+			l := sharedLong(t).copied(t)
 			junk := filepath.Join(l.dir, "store", "notes.txt")
 			if err := errors.Join(os.Rename(filepath.Join(l.dir, from), filepath.Join(l.dir, to)),
 				os.WriteFile(junk, []byte("junk"), 0o600)); err != nil {

@@ -37,8 +37,9 @@ type lived struct {
 
 const (
 	tasks = 220
-	// wide is a text that stays in its event, and makes the log two blocks long.
-	wide = 50_000
+	// wide is the length of texts that stay in their events, and make the log two blocks long; narrow leaves it at one.
+	wide   = 50_000
+	narrow = 500
 )
 
 func openLog(t *testing.T, dir string) (*bus.Bus, *engine.Denials, *engine.Handler, *bus.HeadFile, func()) {
@@ -95,17 +96,22 @@ func do(t *testing.T, h *engine.Handler, key string, command commands.Command) (
 	return h.Do(t.Context(), engine.Request{By: admin, Command: command, Key: key})
 }
 
-// kept is a home that is created once for all tests that do not change it.
-var kept struct {
+// keptHome is a home that is created once for all tests that do not change it.
+type keptHome struct {
 	sync.Once
 	top  string
 	home *lived
 }
 
+// The log of the long home has two blocks. Reading it takes long, so most tests use the short one.
+var keptLong, keptShort keptHome
+
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if err := os.RemoveAll(kept.top); err != nil {
-		code = 1
+	for _, kept := range []*keptHome{&keptLong, &keptShort} {
+		if err := os.RemoveAll(kept.top); err != nil {
+			code = 1
+		}
 	}
 	os.Exit(code)
 }
@@ -113,12 +119,23 @@ func TestMain(m *testing.M) {
 // shared returns a home that must not be changed, nor its backups; see lived.copied.
 func shared(t *testing.T) *lived {
 	t.Helper()
+	return keptShort.get(t, narrow)
+}
+
+// sharedLong is shared for a log of two blocks.
+func sharedLong(t *testing.T) *lived {
+	t.Helper()
+	return keptLong.get(t, wide)
+}
+
+func (kept *keptHome) get(t *testing.T, width int) *lived {
+	t.Helper()
 	kept.Do(func() {
 		top, err := os.MkdirTemp("", "maestro-salvage-*")
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept.top, kept.home = top, liveAt(t, top)
+		kept.top, kept.home = top, liveAt(t, top, width)
 	})
 	if kept.home == nil {
 		t.Fatal("the shared home could not be created")
@@ -129,10 +146,10 @@ func shared(t *testing.T) *lived {
 // live creates a home whose server has ended.
 func live(t *testing.T) *lived {
 	t.Helper()
-	return liveAt(t, t.TempDir())
+	return liveAt(t, t.TempDir(), narrow)
 }
 
-func liveAt(t *testing.T, top string) *lived {
+func liveAt(t *testing.T, top string, width int) *lived {
 	t.Helper()
 	l := &lived{dir: filepath.Join(top, "home"), files: map[string]string{}}
 	h, err := home.Create(l.dir)
@@ -163,7 +180,7 @@ func liveAt(t *testing.T, top string) *lived {
 	}
 	project := made.Data.(*events.ProjectCreated).ProjectID
 	for i := range tasks {
-		description := strings.Repeat("x", wide)
+		description := strings.Repeat("x", width)
 		if i%20 == 0 {
 			description = strings.Repeat(strconv.Itoa(i)+" long ", events.MaxText/6)
 			l.texts++
@@ -335,7 +352,7 @@ func served(t *testing.T, report *Report) {
 }
 
 func TestSalvage(t *testing.T) {
-	original := shared(t)
+	original := sharedLong(t)
 	log, blobs, denied := bus.StreamName, bus.BlobStream, bus.DeniedStream
 	if n := len(original.blocks(t, log)); n < 2 {
 		t.Fatalf("the log has only %d block", n)

@@ -18,7 +18,7 @@ import (
 // TestSalvageWithoutTheKey: the automatic backups of a home that has lost its key are used only if the user names their
 // signer.
 func TestSalvageWithoutTheKey(t *testing.T) {
-	original := shared(t)
+	original := sharedLong(t)
 	for _, c := range []struct {
 		name   string
 		signer string
@@ -55,7 +55,7 @@ func TestSalvageWithoutTheKey(t *testing.T) {
 
 // TestUnsignedBackupsOfAHomeWithoutAKey: a backup without a signature is used only when the user names it.
 func TestUnsignedBackupsOfAHomeWithoutAKey(t *testing.T) {
-	original := shared(t)
+	original := sharedLong(t)
 	unsigned := filepath.Join(t.TempDir(), "unsigned.tar.gz")
 	withoutSeal(t, original.files["whole.tar.gz"], unsigned)
 	for _, named := range []bool{false, true} {

@@ -15,7 +15,7 @@ import (
 // cutByAStart returns a home whose log a start cut off at its last block, which it set aside.
 func cutByAStart(t *testing.T) (l *lived, aside string) {
 	t.Helper()
-	original := shared(t)
+	original := sharedLong(t)
 	l = original.copied(t)
 	l.sameTimes(t, original.dir)
 	blocks := l.blocks(t, bus.StreamName)
@@ -76,7 +76,7 @@ func TestSalvageReadsWhatStartsCutOff(t *testing.T) {
 // TestSalvageOfASalvagedHomeKeepsItsFiles: the events after two gaps are in two files, and events that the first
 // salvage lacked are searched for again.
 func TestSalvageOfASalvagedHomeKeepsItsFiles(t *testing.T) {
-	original := shared(t)
+	original := sharedLong(t)
 	l := original.copied(t)
 	l.sameTimes(t, original.dir)
 	flip(t, l.blocks(t, bus.StreamName)[0], middle)
