@@ -80,3 +80,35 @@ func TestChildHasAtMostWhatItsParentHas(t *testing.T) {
 		}
 	}
 }
+
+// A runner learns the directory out of which no link may lead a session that another one spawned: that of the session at
+// the top of the chain, which a user chose.
+func TestRunnerLearnsTheDirectoryAbove(t *testing.T) {
+	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
+	task, _ := w.team()
+	project := w.projectOf(task)
+	w.do(w.admin(), "project:update", `{"projectId":"`+project+`","workingDir":"/code"}`)
+	spawn := func(by *Caller, dir, runner string) (token, id string) {
+		t.Helper()
+		done := w.do(by, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"role":"orchestrator",`+
+			`"runner":"`+runner+`","workingDirectory":"`+dir+`"}`)
+		_, id = done.Data.Aggregate()
+		return done.Token, id
+	}
+	top, _ := spawn(w.admin(), "/code/a", "none")
+	middle, _ := spawn(w.caller(top), "/code/a/b", "none")
+	_, low := spawn(w.caller(middle), "/code/a/b/c", "local")
+	_, own := spawn(w.admin(), "/code/a", "local")
+	want := map[string]string{low: "/code/a", own: ""}
+	w.see(func(v View) {
+		work := workOf(v.State, "local")
+		if len(work.Sessions) != len(want) {
+			t.Fatalf("%d sessions", len(work.Sessions))
+		}
+		for _, x := range work.Sessions {
+			if x.Within != want[x.ID] {
+				t.Errorf("session %s stays within %q, want %q", x.ID, x.Within, want[x.ID])
+			}
+		}
+	})
+}

@@ -15,7 +15,7 @@ import (
 // listIn returns the words of a variable of the Makefile.
 func listIn(t *testing.T, makefile, variable string) []string {
 	t.Helper()
-	found := regexp.MustCompile(`(?m)^`+variable+` *:= ((?:.*\\\n)*.*)$`).FindStringSubmatch(makefile)
+	found := regexp.MustCompile(`(?m)^` + variable + ` *:= ((?:.*\\\n)*.*)$`).FindStringSubmatch(makefile)
 	if found == nil {
 		t.Fatalf("the Makefile has no %s", variable)
 	}
