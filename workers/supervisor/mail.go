@@ -16,6 +16,8 @@ import (
 const (
 	// mailWait is how long one call waits for mail.
 	mailWait = 25 * time.Second
+	// knownWithin is how long a command of the agent waits for the server to know what mail the agent has.
+	knownWithin = 3 * time.Second
 	// readAgain is when the mail is looked at again while some of it is unread.
 	readAgain = 3 * time.Second
 )
@@ -37,6 +39,9 @@ type mailbox struct {
 	reserved map[string]bool
 	// changed is closed when mail comes.
 	changed chan struct{}
+	// giving counts what the agent has been given and the server may not know; given is closed once that is nothing.
+	giving int
+	given  chan struct{}
 }
 
 func newMailbox(c *calls, session string, logger *slog.Logger, ended func(), over <-chan struct{}) *mailbox {
@@ -152,7 +157,11 @@ func (m *mailbox) take() (text string, handed func(ctx context.Context, got bool
 	if len(pieces) == 0 {
 		return "", func(context.Context, bool) {}
 	}
+	if m.giving++; m.giving == 1 {
+		m.given = make(chan struct{})
+	}
 	return letters(pieces), func(ctx context.Context, got bool) {
+		defer m.gave()
 		for _, one := range pieces {
 			if got {
 				m.confirm(ctx, one.ID)
@@ -160,6 +169,30 @@ func (m *mailbox) take() (text string, handed func(ctx context.Context, got bool
 				m.again(one.ID)
 			}
 		}
+	}
+}
+
+func (m *mailbox) gave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.giving--; m.giving == 0 {
+		close(m.given)
+	}
+}
+
+// known waits until the server knows which mail the agent has: it refuses a report of an agent that has unread mail. It
+// does not wait for long, because the server may be away.
+func (m *mailbox) known(ctx context.Context) {
+	m.mu.Lock()
+	giving, given := m.giving, m.given
+	m.mu.Unlock()
+	if giving == 0 {
+		return
+	}
+	select {
+	case <-given:
+	case <-m.calls.after(knownWithin):
+	case <-ctx.Done():
 	}
 }
 

@@ -38,6 +38,8 @@ type gate struct {
 	// heard is called for each request, ended if the socket cannot be served any more.
 	heard func()
 	ended func(error)
+	// known waits until the server knows what the agent knows; nil if nothing is told to it beside its commands.
+	known func(context.Context)
 	// blank removes secrets from what the agent says: the log keeps it for good.
 	blank  func() *blank.Secrets
 	logger *slog.Logger
@@ -186,6 +188,9 @@ func (g *gate) command(w http.ResponseWriter, r *http.Request) {
 	body, ok := g.body(w, r)
 	if !ok {
 		return
+	}
+	if g.known != nil {
+		g.known(r.Context())
 	}
 	if r.Header.Get(wire.HeaderKeep) != "true" {
 		if err := g.keeper.deliver(r.Context()); err != nil && notNow(err) {

@@ -286,6 +286,7 @@ func (s *supervisor) openSocket(ctx context.Context, group *sync.WaitGroup) erro
 		keeper: s.keeper,
 		hook:   func(w http.ResponseWriter, r *http.Request) { s.judge.serve(w, r) },
 		heard:  s.attention.heardNow,
+		known:  s.mail.known,
 		blank:  s.secrets.Load,
 		ended:  func(err error) { s.stopUnguarded("", "its socket ended: "+err.Error()) },
 		logger: s.logger,
