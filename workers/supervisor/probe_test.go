@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,6 +31,27 @@ func TestProbeHook(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// A program that is no hook fails the probe without a session too, and what it says is in the failure.
+func TestProbeHookWithoutSession(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	program := filepath.Join(t.TempDir(), "maestro")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho not a hook\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var failed *preflight.Failure
+	if err := ProbeHook(t.Context(), program); !errors.As(err, &failed) || failed.Check != preflight.CheckHook ||
+		!strings.Contains(failed.Message, "not a hook") {
+		t.Errorf("got %v", err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("the probe left %v, %v", left, err)
+	}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	if err := ProbeHook(t.Context(), program); !errors.As(err, &failed) || !strings.Contains(failed.Fix, "TMPDIR") {
+		t.Errorf("without a temporary directory: %v", err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/confine"
+	"maestro/workers/preflight"
 	"maestro/workers/supervisor"
 )
 
@@ -26,12 +28,18 @@ import (
 type machine struct {
 	run   agent.Run
 	probe func(ctx context.Context) []confine.Support
-	free  func(dir string) (bytes uint64, known bool)
+	// hook tries the hook of agents; nil where agents cannot run.
+	hook func(ctx context.Context) error
+	free func(dir string) (bytes uint64, known bool)
 }
 
 // thisMachine asks the machine itself.
 func thisMachine() machine {
-	return machine{run: runBriefly, probe: probe, free: bus.FreeBytes}
+	m := machine{run: runBriefly, probe: probe, free: bus.FreeBytes}
+	if runtime.GOOS == "linux" { // only there does a supervisor know which process asks
+		m.hook = probeHook
+	}
+	return m
 }
 
 // briefly is how long an agent's program may take to say its version.
@@ -53,6 +61,32 @@ func probe(ctx context.Context) []confine.Support {
 		return nil
 	}
 	return confine.Probe(ctx, []string{program, wire.ProgramConfined})
+}
+
+// probeHook tries the hook with this program, which is the one that agents would run.
+func probeHook(ctx context.Context) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return supervisor.ProbeHook(ctx, program)
+}
+
+// lookAtHook looks whether the hook of agents denies what it must deny. The check before a run makes the same probe.
+func lookAtHook(ctx context.Context, x *examination) []Finding {
+	if x.home == nil || x.machine.hook == nil {
+		return nil
+	}
+	err := x.machine.hook(ctx)
+	if err == nil {
+		return nil
+	}
+	what, next := err.Error(), "install maestro again, and run `maestro doctor` once more"
+	if failed, ok := errors.AsType[*preflight.Failure](err); ok {
+		what, next = failed.Message, failed.Fix
+	}
+	return []Finding{hookBroken.found(what, "no agent is started then: its tool calls would run without a decision",
+		next)}
 }
 
 // lookAtAgents looks for what keeps agents from starting: their configuration, their programs and their logins. An

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"maestro/workers/confine"
+	"maestro/workers/preflight"
 )
 
 // agentsExamined returns an examination of a machine with a home, on which programs are in PATH, whose version is said,
@@ -93,6 +94,33 @@ func TestAgentsBecomeFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	finds(t, "open to others", x, only(lookAtAgents), agentsInvalid)
+}
+
+// The check before a run probes the hook, and so does doctor.
+func TestHookBecomesFinding(t *testing.T) {
+	failed := &preflight.Failure{
+		Check:   preflight.CheckHook,
+		Message: "The hook does not work",
+		Fix:     "repair it",
+	}
+	for name, c := range map[string]struct {
+		hook func(context.Context) error
+		want *Kind
+	}{
+		"denies":     {func(context.Context) error { return nil }, nil},
+		"fails":      {func(context.Context) error { return failed }, hookBroken},
+		"unknown":    {func(context.Context) error { return errors.New("no program") }, hookBroken},
+		"not needed": {nil, nil},
+	} {
+		x := agentsExamined(t, nil, "", "")
+		x.machine.hook = c.hook
+		finds(t, name, x, lookAtHook, c.want)
+	}
+	x := agentsExamined(t, nil, "", "")
+	x.machine.hook = func(context.Context) error { return failed }
+	if found := lookAtHook(t.Context(), x); found[0].What != failed.Message || found[0].Next != failed.Fix {
+		t.Errorf("found %+v", found)
+	}
 }
 
 func TestWorkspacesBecomeFindings(t *testing.T) {

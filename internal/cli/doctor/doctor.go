@@ -46,6 +46,7 @@ var checks = []check{
 	{"automatic backups", lookAtBackups},
 	{"kept commands", lookAtOutboxes},
 	{"the kernel", lookAtKernel},
+	{"the hook that judges the tool calls of agents", lookAtHook},
 	{"agents", lookAtAgents},
 	{"the workspaces of agents", lookAtWorkspaces},
 	{"what confines agents", lookAtConfinement},

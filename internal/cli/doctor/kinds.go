@@ -130,6 +130,10 @@ var (
 
 // The kinds of findings about agents.
 var (
+	hookBroken = &Kind{
+		"hook-broken", Warning,
+		"the hook that judges the tool calls of agents does not deny a probe",
+	}
 	agentsInvalid = &Kind{"agents-invalid", Error, "`agents.json` of the home cannot be used"}
 	agentMissing  = &Kind{
 		"agent-missing", Warning,
@@ -161,7 +165,7 @@ func Kinds() []*Kind {
 		logLarge, diskLow, diskFull, filesLow, tokenExpiring, tokenExpired, homeMissing, homeUnusable, homeReadOnly,
 		homeNewer, keyMissing, configInvalid, storeUnclean, headBroken, headAhead, leftovers, damagedCopies,
 		backupMissing, backupOld, backupPartial, outboxWaiting, outboxAside, outboxRefused, landlock,
-		agentsInvalid, agentMissing, agentOld, agentLogin, agentUnusable, agentUnready, agentReady,
+		hookBroken, agentsInvalid, agentMissing, agentOld, agentLogin, agentUnusable, agentUnready, agentReady,
 		workspacesUnusable, workspacesFull, unconfined, confinement, layerMissing,
 	}
 }
