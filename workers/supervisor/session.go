@@ -208,6 +208,9 @@ func (s *supervisor) runBriefly(ctx context.Context, path string, args, env []st
 	policy := s.boundary(user)
 	policy.ReadWrite, policy.ReadOnly, policy.Sockets = []string{policy.Temp}, nil, nil
 	policy.Exposed = append(policy.Exposed, path, programFiles(path))
+	if s.Workspaces != "" {
+		policy.Hidden = append(policy.Hidden, s.Workspaces)
+	}
 	said, err := s.readBehind(ctx, policy, &exec.Cmd{
 		Path: path,
 		Args: append([]string{path}, args...),

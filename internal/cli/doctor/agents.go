@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -26,7 +25,8 @@ import (
 
 // machine is what the checks of agents ask of this machine. Tests replace it.
 type machine struct {
-	run   agent.Run
+	// run runs a program of an agent, confined as c says.
+	run   func(ctx context.Context, c supervisor.Config, path string, args, env []string) ([]byte, error)
 	probe func(ctx context.Context) []confine.Support
 	// hook tries the hook of agents; nil where agents cannot run.
 	hook func(ctx context.Context) error
@@ -45,13 +45,11 @@ func thisMachine() machine {
 // briefly is how long an agent's program may take to say its version.
 const briefly = 10 * time.Second
 
-func runBriefly(ctx context.Context, path string, args, env []string) ([]byte, error) {
+// runBriefly runs a program of an agent behind the boundary of agents: one of them may have replaced it.
+func runBriefly(ctx context.Context, c supervisor.Config, path string, args, env []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, briefly)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = env
-	cmd.WaitDelay = time.Second
-	return cmd.Output()
+	return supervisor.RunBriefly(ctx, c, path, args, env)
 }
 
 // probe tries the layers of confinement with this program.
@@ -115,13 +113,21 @@ func lookAtAgents(ctx context.Context, x *examination) (found []Finding) {
 				"add it to agents.json of the home; docs/guide/agents.md lists its fields"))
 		}
 	}
+	confined, err := x.confined(ctx)
+	if err != nil {
+		return append(found, agentUnusable.found("No agent can be asked for its version: "+err.Error(),
+			"whether agents can start is not known", "run `maestro doctor` from an installed maestro"))
+	}
+	run := func(ctx context.Context, path string, args, env []string) ([]byte, error) {
+		return x.machine.run(ctx, confined, path, args, env)
+	}
 	for _, name := range configured.Names() {
 		driver, err := configured.Driver(name)
 		if err != nil {
 			continue // it is in the list, so there is one
 		}
 		why, needed := x.needed[name]
-		faults := driver.Check(ctx, environ, x.machine.run)
+		faults := driver.Check(ctx, environ, run)
 		for _, fault := range faults {
 			found = append(found, ofAgent(name, fault, why, needed))
 		}
@@ -131,6 +137,32 @@ func lookAtAgents(ctx context.Context, x *examination) (found []Finding) {
 		}
 	}
 	return found
+}
+
+// confined says how a program of an agent is confined that is asked for its version.
+func (x *examination) confined(ctx context.Context) (c supervisor.Config, err error) {
+	if c.Program, err = os.Executable(); err != nil {
+		return c, err
+	}
+	if c.Workspaces, err = x.workspacesDir(); err != nil {
+		c.Workspaces = "" // the check of the workspaces says so
+	}
+	var layers []confine.Layer
+	for _, support := range x.layers(ctx) {
+		if support.Missing == nil {
+			layers = append(layers, support.Layer)
+		}
+	}
+	c.Home, c.Layers = x.dir, confine.Names(confine.Policy{}.Layers(layers))
+	return c, nil
+}
+
+// layers returns which layers of confinement this machine offers. They are tried once.
+func (x *examination) layers(ctx context.Context) []confine.Support {
+	if !x.probed {
+		x.supports, x.probed = x.machine.probe(ctx), true
+	}
+	return x.supports
 }
 
 // agentsFile reads agents.json of the home.
@@ -193,10 +225,7 @@ func lookAtWorkspaces(_ context.Context, x *examination) []Finding {
 		return nil
 	}
 	const next = "name another directory with MAESTRO_WORKSPACE or `maestro serve --workspaces`"
-	dir, err := filepath.Abs(x.workspaces)
-	if x.workspaces == "" {
-		dir, err = supervisor.Workspaces(x.Getenv)
-	}
+	dir, err := x.workspacesDir()
 	if err != nil {
 		return []Finding{workspacesUnusable.found("There is no directory for workspaces: "+err.Error(),
 			"no agent can start", next)}
@@ -223,6 +252,14 @@ func lookAtWorkspaces(_ context.Context, x *examination) []Finding {
 	return nil
 }
 
+// workspacesDir returns where the workspaces of agents are.
+func (x *examination) workspacesDir() (string, error) {
+	if x.workspaces != "" {
+		return filepath.Abs(x.workspaces)
+	}
+	return supervisor.Workspaces(x.Getenv)
+}
+
 // existingAbove returns the nearest directory that exists: the missing ones are created when the first agent starts.
 func existingAbove(dir string) string {
 	for {
@@ -239,7 +276,7 @@ func lookAtConfinement(ctx context.Context, x *examination) (found []Finding) {
 		return nil
 	}
 	var layers []string
-	for _, support := range x.machine.probe(ctx) {
+	for _, support := range x.layers(ctx) {
 		if support.Missing == nil {
 			layers = append(layers, string(support.Layer))
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"maestro/workers/confine"
 	"maestro/workers/preflight"
+	"maestro/workers/supervisor"
 )
 
 // agentsExamined returns an examination of a machine with a home, on which programs are in PATH, whose version is said,
@@ -28,7 +29,7 @@ func agentsExamined(t *testing.T, a answers, config, version string, programs ..
 	}
 	x.Env = map[string]string{"PATH": bin, "HOME": t.TempDir()}
 	x.machine = machine{
-		run: func(context.Context, string, []string, []string) ([]byte, error) {
+		run: func(context.Context, supervisor.Config, string, []string, []string) ([]byte, error) {
 			if version == "" {
 				return nil, errors.New("no version")
 			}

@@ -16,6 +16,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/service/wire"
+	"maestro/workers/confine"
 )
 
 // within bounds the whole examination of a server: one that does not answer is a finding.
@@ -74,7 +75,10 @@ type examination struct {
 	workspaces string
 	needed     map[string]string
 	machine    machine
-	figures    figures
+	// supports are the layers of confinement of this machine, once they were probed.
+	supports []confine.Support
+	probed   bool
+	figures  figures
 	// left are the subjects that the caller may not see.
 	left []string
 }
