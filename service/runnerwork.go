@@ -22,9 +22,11 @@ import (
 const (
 	// workListed bounds the sessions that a runner is told of at once; what it does makes room for the others.
 	workListed = 1000
-	// runnersKept bounds the runners that are remembered, layersShown the length of what each says of its layers.
+	// runnersKept bounds the runners that are remembered, layersShown the length of what each says of its layers, and
+	// pathShown that of its paths.
 	runnersKept = 1000
 	layersShown = 500
+	pathShown   = 8 << 10
 	// lineShown is how many sessions of a line are named.
 	lineShown = 100
 	// runnerGone is when a runner that has not asked is no longer shown.
@@ -145,15 +147,18 @@ func workFor(state *projections.State, x *projections.Session, runner string) (o
 func (s *Service) seen(in *wire.RunnerWorkOf) {
 	said := wire.Runner{
 		Name:    in.Name,
-		Host:    clippedTo(in.Host),
-		Version: clippedTo(in.Version),
+		Host:    clippedTo(in.Host, layersShown),
+		Version: clippedTo(in.Version, layersShown),
 		Layers:  []string{},
 		SeenAt:  events.Millis(s.Now().UnixMilli()),
+
+		Workspaces: clippedTo(in.Workspaces, pathShown),
+		SearchPath: clippedTo(in.SearchPath, pathShown),
 	}
 	said.Limit, _ = strconv.Atoi(in.Limit)
 	said.Running, _ = strconv.Atoi(in.Running)
 	if in.Layers != "" {
-		said.Layers = strings.Split(clippedTo(in.Layers), ",")
+		said.Layers = strings.Split(clippedTo(in.Layers, layersShown), ",")
 	}
 	s.runners.mu.Lock()
 	defer s.runners.mu.Unlock()
@@ -166,9 +171,9 @@ func (s *Service) seen(in *wire.RunnerWorkOf) {
 }
 
 // clippedTo cuts what a runner says.
-func clippedTo(text string) string {
+func clippedTo(text string, most int) string {
 	text = safetext.Printable(text)
-	return text[:min(len(text), layersShown)]
+	return text[:min(len(text), most)]
 }
 
 // ListRunners returns the runners that have asked for work lately, by name.

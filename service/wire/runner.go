@@ -20,6 +20,9 @@ type RunnerWorkOf struct {
 	Limit    string `query:"limit" doc:"how many agents it runs at once"`
 	Running  string `query:"running" doc:"how many agents it runs now"`
 	Layers   string `query:"layers" doc:"the layers of confinement that its machine offers, with commas between them"`
+
+	Workspaces string `query:"workspaces" doc:"the directory of the workspaces of its agents"`
+	SearchPath string `query:"searchPath" doc:"the PATH in which it looks for the programs of agents"`
 }
 
 // RunnerWork is what there is for a runner to do: the state of its sessions, in the order of their creation. A runner
@@ -79,6 +82,11 @@ type Runner struct {
 	Host    string   `json:"host,omitempty"`
 	Version string   `json:"version,omitempty"`
 	Layers  []string `json:"layers"`
+	// Workspaces is the directory of the workspaces of its agents.
+	Workspaces string `json:"workspaces,omitempty"`
+	// SearchPath is the PATH in which it looks for the programs of agents: that of a service manager is often another
+	// than a shell's.
+	SearchPath string `json:"searchPath,omitempty"`
 	// Limit is how many agents it runs at once, Running how many it runs now, Waiting how many sessions wait for it.
 	Limit   int `json:"limit"`
 	Running int `json:"running"`

@@ -5434,6 +5434,8 @@ export interface components {
             orchestrators?: string[];
             /** Format: int64 */
             running: number;
+            /** @description The PATH in which it looks for the programs of agents: that of a service manager is often another than a shell's. */
+            searchPath?: string;
             /**
              * Format: int64
              * @description When it asked last.
@@ -5444,6 +5446,8 @@ export interface components {
             waiting: number;
             /** @description And orchestrators are the first that wait, in their order: each role has places of its own. */
             workers?: string[];
+            /** @description The directory of the workspaces of its agents. */
+            workspaces?: string;
         };
         /** @description Lets a runner speak for one session, until the session is resumed. */
         RunnerCredential: {
@@ -12830,6 +12834,10 @@ export interface operations {
                 running?: string;
                 /** @description the layers of confinement that its machine offers, with commas between them */
                 layers?: string;
+                /** @description the directory of the workspaces of its agents */
+                workspaces?: string;
+                /** @description the PATH in which it looks for the programs of agents */
+                searchPath?: string;
                 /** @description wait until the views have reached this sequence */
                 minSeq?: number;
             };

@@ -68,6 +68,8 @@ type Config struct {
 	Start func(c supervisor.Config, ended func(error)) error
 	// Layers are the layers of confinement that this machine has for a run.
 	Layers []confine.Layer
+	// SearchPath is the PATH of the supervisors, in which they look for the programs of agents.
+	SearchPath string
 	// Supervisor is what every supervisor is told, besides its session and its secrets.
 	Supervisor supervisor.Config
 	Logger     *slog.Logger
@@ -171,6 +173,9 @@ func (r *Runner) said() wire.RunnerWorkOf {
 		Limit:    strconv.Itoa(r.Limit),
 		Running:  strconv.Itoa(r.running),
 		Layers:   strings.Join(confine.Names(confine.Policy{}.Layers(r.Layers)), ","),
+
+		Workspaces: r.Supervisor.Workspaces,
+		SearchPath: r.SearchPath,
 	}
 }
 

@@ -103,10 +103,7 @@ func lookAtAgents(ctx context.Context, x *examination) (found []Finding) {
 			"correct "+filepath.Join(x.dir, "agents.json")+"; docs/guide/agents.md lists its fields"))
 	}
 	x.needed = x.neededAgents(ctx, configured)
-	environ := make([]string, 0, len(x.Env))
-	for _, name := range slices.Sorted(maps.Keys(x.Env)) {
-		environ = append(environ, name+"="+x.Env[name])
-	}
+	environ := x.environ(ctx)
 	for _, name := range slices.Sorted(maps.Keys(x.needed)) {
 		if _, err := configured.Driver(name); err != nil {
 			found = append(found, agentMissing.found(err.Error(), x.needed[name],
@@ -129,7 +126,7 @@ func lookAtAgents(ctx context.Context, x *examination) (found []Finding) {
 		why, needed := x.needed[name]
 		faults := driver.Check(ctx, environ, run)
 		for _, fault := range faults {
-			found = append(found, ofAgent(name, fault, why, needed))
+			found = append(found, x.ofAgent(ctx, name, fault, why, needed))
 		}
 		if len(faults) == 0 {
 			found = append(found, agentReady.found("Agent "+name+" is ready",
@@ -139,12 +136,57 @@ func lookAtAgents(ctx context.Context, x *examination) (found []Finding) {
 	return found
 }
 
+// launcher returns what the runner inside the home's server says about itself: its agents have its directories and its
+// PATH, whatever this shell has. It is nil if no such server answers, or if this caller may not see it.
+func (x *examination) launcher(ctx context.Context) *wire.Runner {
+	if x.asked || !x.own || !x.admin || x.server == nil {
+		return x.runner
+	}
+	x.asked = true
+	list, err := x.server.Runners(ctx)
+	if err != nil {
+		return nil // the checks of the server say so
+	}
+	host, _ := os.Hostname()
+	for i, r := range list.Runners {
+		if r.Workspaces != "" && r.Host == host && (x.runner == nil || r.SeenAt > x.runner.SeenAt) {
+			x.runner = &list.Runners[i]
+		}
+	}
+	return x.runner
+}
+
+// environ returns the environment in which agents are looked for: that of this shell, with the server's PATH where that
+// is known.
+func (x *examination) environ(ctx context.Context) (environ []string) {
+	env := maps.Clone(x.Env)
+	if r := x.launcher(ctx); r != nil && r.SearchPath != "" {
+		env["PATH"] = r.SearchPath
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		environ = append(environ, name+"="+env[name])
+	}
+	return environ
+}
+
+// searched says in whose PATH an agent's program was looked for.
+func (x *examination) searched(ctx context.Context) string {
+	if r := x.launcher(ctx); r != nil && r.SearchPath != "" {
+		return "looked for in the PATH of the running server: " + r.SearchPath
+	}
+	path := x.Getenv("PATH")
+	if path == "" {
+		path = "it is not set"
+	}
+	return "looked for in the PATH of this shell: " + path + "; a server that a service manager starts may have another"
+}
+
 // confined says how a program of an agent is confined that is asked for its version.
 func (x *examination) confined(ctx context.Context) (c supervisor.Config, err error) {
 	if c.Program, err = os.Executable(); err != nil {
 		return c, err
 	}
-	if c.Workspaces, err = x.workspacesDir(); err != nil {
+	if c.Workspaces, _, err = x.workspacesDir(ctx); err != nil {
 		c.Workspaces = "" // the check of the workspaces says so
 	}
 	var layers []confine.Layer
@@ -204,7 +246,9 @@ func (x *examination) neededAgents(ctx context.Context, configured agent.Config)
 }
 
 // ofAgent is the finding about an agent that cannot start.
-func ofAgent(name string, fault agent.Finding, why string, needed bool) Finding {
+func (x *examination) ofAgent(
+	ctx context.Context, name string, fault agent.Finding, why string, needed bool,
+) Finding {
 	kind := agentUnusable
 	switch {
 	case !needed:
@@ -216,48 +260,65 @@ func ofAgent(name string, fault agent.Finding, why string, needed bool) Finding 
 	case fault.ID == agent.FindingLogin:
 		kind, why = agentLogin, why+"; looked for with the variables of this shell, not with those of the server"
 	}
+	if fault.ID == agent.FindingMissing && fault.Path == "" {
+		why += "; " + x.searched(ctx)
+	}
 	return kind.found("Agent "+name+": "+strings.TrimSuffix(fault.Message, "."), why, fault.Fix)
 }
 
-// lookAtWorkspaces looks whether agents can have their directories. Without agents nobody misses them.
-func lookAtWorkspaces(_ context.Context, x *examination) []Finding {
-	if x.home == nil || len(x.needed) == 0 {
+// lookAtWorkspaces says where agents have their directories, and whether they can. Without agents nobody misses them.
+func lookAtWorkspaces(ctx context.Context, x *examination) (found []Finding) {
+	if x.home == nil {
 		return nil
 	}
 	const next = "name another directory with MAESTRO_WORKSPACE or `maestro serve --workspaces`"
-	dir, err := x.workspacesDir()
+	dir, whose, err := x.workspacesDir(ctx)
+	if err == nil {
+		found = append(found, workspaces.found("The workspaces of agents are in "+dir, whose, "no action is needed"))
+	}
+	if len(x.needed) == 0 {
+		return found
+	}
 	if err != nil {
 		return []Finding{workspacesUnusable.found("There is no directory for workspaces: "+err.Error(),
 			"no agent can start", next)}
 	}
 	existing := existingAbove(dir)
 	if files.Within(existing, x.dir) {
-		return []Finding{workspacesUnusable.found("The workspaces "+dir+" are inside the home",
-			"agents may not read the home, so none can start", next)}
+		return append(found, workspacesUnusable.found("The workspaces "+dir+" are inside the home",
+			"agents may not read the home, so none can start; "+whose, next))
 	}
 	if err := files.Writable(existing); err != nil {
 		what, why, _ := cli.Explain(err)
 		if why == "" {
 			why = "no agent can start"
 		}
-		return []Finding{workspacesUnusable.found("The workspaces "+dir+" cannot be written to: "+what, why,
-			"make it writable, or "+next)}
+		return append(found, workspacesUnusable.found("The workspaces "+dir+" cannot be written to: "+what,
+			why+"; "+whose, "make it writable, or "+next))
 	}
 	if free, known := x.machine.free(existing); known && free < supervisor.DefaultRoom {
-		return []Finding{workspacesFull.found(
+		return append(found, workspacesFull.found(
 			fmt.Sprintf("Only %d MiB are free on the disk of the workspaces %s", free>>20, dir),
-			fmt.Sprintf("a run needs %d MiB to start", uint64(supervisor.DefaultRoom)>>20),
-			"make room, such as by removing the workspaces of sessions that have ended, or "+next)}
+			fmt.Sprintf("a run needs %d MiB to start; %s", uint64(supervisor.DefaultRoom)>>20, whose),
+			"make room, such as by removing the workspaces of sessions that have ended, or "+next))
 	}
-	return nil
+	return found
 }
 
-// workspacesDir returns where the workspaces of agents are.
-func (x *examination) workspacesDir() (string, error) {
+// workspacesDir returns where the workspaces of agents are, and who says so.
+func (x *examination) workspacesDir(ctx context.Context) (dir, whose string, err error) {
 	if x.workspaces != "" {
-		return filepath.Abs(x.workspaces)
+		dir, err = filepath.Abs(x.workspaces)
+		return dir, "--workspaces names this directory", err
 	}
-	return supervisor.Workspaces(x.Getenv)
+	if r := x.launcher(ctx); r != nil {
+		return r.Workspaces, "the running server names this directory", nil
+	}
+	dir, err = supervisor.Workspaces(x.Getenv)
+	if x.Getenv(wire.EnvWorkspace) != "" {
+		return dir, "MAESTRO_WORKSPACE of this shell names this directory; a server may have another", err
+	}
+	return dir, "this directory is the default; a server may have another", err
 }
 
 // existingAbove returns the nearest directory that exists: the missing ones are created when the first agent starts.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"maestro/service/wire"
 	"maestro/workers/confine"
 	"maestro/workers/preflight"
 	"maestro/workers/supervisor"
@@ -154,8 +156,71 @@ func TestWorkspacesBecomeFindings(t *testing.T) {
 		x := agentsExamined(t, nil, "", "")
 		x.needed = map[string]string{"claude": "it is configured"}
 		c.spoil(x)
-		finds(t, name, x, lookAtWorkspaces, c.want)
+		finds(t, name, x, only(lookAtWorkspaces), c.want)
 	}
+}
+
+// What a running server says counts for its agents, and not what this shell has.
+func TestServersPlacesCount(t *testing.T) {
+	const key = `{"agents": {"claude": {"env": {"ANTHROPIC_API_KEY": "k"}}}}`
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := func(host, path, workspaces string) answers {
+		return answers{"/api/runners": asJSON(t, wire.Runners{Runners: []wire.Runner{{
+			Name:       "local",
+			Host:       host,
+			Workspaces: workspaces,
+			SearchPath: path,
+		}}})}
+	}
+	elsewhere, work := t.TempDir(), t.TempDir()
+	const shells, servers = "PATH of this shell: ", "PATH of the running server: /nowhere"
+	put(t, elsewhere, "claude", "")
+	if err := os.Chmod(filepath.Join(elsewhere, "claude"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		says     answers
+		admin    bool
+		programs []string
+		want     *Kind
+		// whose is what the finding says of the PATH, dir what the server says of its workspaces.
+		whose, dir string
+	}{
+		"the server's PATH has it":  {says: said(host, elsewhere, work), admin: true, dir: work},
+		"no server says":            {admin: true, want: agentMissing, whose: shells},
+		"another machine's":         {says: said("far", elsewhere, work), admin: true, want: agentMissing, whose: shells},
+		"an auditor may not see it": {says: said(host, elsewhere, work), want: agentMissing, whose: shells},
+		"only the shell's has it": {
+			says:     said(host, "/nowhere", work),
+			admin:    true,
+			programs: []string{"claude"},
+			want:     agentMissing,
+			whose:    servers,
+			dir:      work,
+		},
+	} {
+		x := agentsExamined(t, c.says, key, "9.9.9", c.programs...)
+		x.admin = c.admin
+		finds(t, name, x, only(lookAtAgents), c.want)
+		for _, f := range only(lookAtAgents)(t.Context(), x) {
+			if !strings.Contains(f.Why, c.whose) {
+				t.Errorf("%s: %+v does not say whose PATH it is", name, f)
+			}
+		}
+		found := lookAtWorkspaces(t.Context(), x)
+		checkFindings(t, found)
+		if len(found) != 1 || found[0].ID != workspaces.ID || !strings.HasSuffix(found[0].What, c.dir) ||
+			strings.Contains(found[0].Why, "running server") != (c.dir == work) {
+			t.Errorf("%s: found %+v", name, found)
+		}
+	}
+	x := agentsExamined(t, nil, key, "9.9.9")
+	x.needed, x.asked = map[string]string{"claude": "it is configured"}, true
+	x.runner = &wire.Runner{Workspaces: filepath.Join(x.dir, "workspaces")}
+	finds(t, "the server's workspaces are in the home", x, only(lookAtWorkspaces), workspacesUnusable)
 }
 
 func TestLayersBecomeFindings(t *testing.T) {

@@ -28,6 +28,7 @@ func lookAtConnection(ctx context.Context, x *examination) []Finding {
 	}
 	if err == nil {
 		x.server = server
+		x.admin = me.Access == commands.AccessAdmin
 		x.reads = me.Access == commands.AccessAdmin || me.Access == commands.AccessAuditor
 		if x.home != nil {
 			listening, running, err := x.home.Listening()

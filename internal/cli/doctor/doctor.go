@@ -60,6 +60,8 @@ type examination struct {
 	server *client.Client
 	// reads says that the caller may read everything. For any other it is not even tried: a refusal is recorded.
 	reads bool
+	// admin says that the caller is an admin: only the user sees the runners.
+	admin bool
 	// session says that this process belongs to a session: the home is not for it.
 	session bool
 	// dir is the home's path; home is nil if it cannot be opened, and opened says why.
@@ -75,6 +77,10 @@ type examination struct {
 	workspaces string
 	needed     map[string]string
 	machine    machine
+	// runner is what the runner inside the home's server says about itself, nil if there is none or that is not known;
+	// asked says that it was looked for.
+	runner *wire.Runner
+	asked  bool
 	// supports are the layers of confinement of this machine, once they were probed.
 	supports []confine.Support
 	probed   bool

@@ -145,6 +145,7 @@ var (
 	agentUnready  = &Kind{"agent-unready", Info, "another agent is not installed, too old, or not logged in"}
 	agentReady    = &Kind{"agent-ready", Info, "an agent is installed and logged in"}
 
+	workspaces         = &Kind{"workspaces", Info, "where the workspaces of agents are"}
 	workspacesUnusable = &Kind{
 		"workspaces-unusable", Warning,
 		"agents cannot have the directories that they need",
@@ -166,7 +167,7 @@ func Kinds() []*Kind {
 		homeNewer, keyMissing, configInvalid, storeUnclean, headBroken, headAhead, leftovers, damagedCopies,
 		backupMissing, backupOld, backupPartial, outboxWaiting, outboxAside, outboxRefused, landlock,
 		hookBroken, agentsInvalid, agentMissing, agentOld, agentLogin, agentUnusable, agentUnready, agentReady,
-		workspacesUnusable, workspacesFull, unconfined, confinement, layerMissing,
+		workspaces, workspacesUnusable, workspacesFull, unconfined, confinement, layerMissing,
 	}
 }
 

@@ -43,6 +43,7 @@ func examined(t *testing.T, a answers) *examination {
 		Run:    &cli.Run{Env: map[string]string{}, Wall: time.Now},
 		server: client.New(server.URL, "", client.WithPatience(0)),
 		reads:  true,
+		admin:  true,
 		own:    true,
 	}
 }

@@ -178,6 +178,8 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 		Home:   s.Home,
 		Start:  runner.Detached(s.Home, os.Environ()),
 		Layers: layers,
+
+		SearchPath: s.Getenv("PATH"),
 		Supervisor: supervisor.Config{
 			Program:    program,
 			Version:    s.Version,
