@@ -16,6 +16,7 @@ import (
 	"maestro/internal/files"
 	"maestro/internal/home"
 	"maestro/service/wire"
+	"maestro/workers/agent"
 	"maestro/workers/outbox"
 )
 
@@ -109,6 +110,7 @@ func explain(err error) explained {
 	var stranger *client.StrangerError
 	var denied *files.DeniedError
 	var held *home.HeldError
+	var agents *agent.ConfigError
 	switch {
 	case errors.As(err, &own):
 		e := explained{
@@ -135,6 +137,13 @@ func explain(err error) explained {
 			message: kind.Path + " is " + kind.Is,
 			why:     "in a home it must be " + kind.Want,
 			next:    kind.Next(),
+		}
+	case errors.As(err, &agents):
+		return explained{
+			code:    "HOME",
+			message: agents.Error(),
+			why:     "no agent can be launched, not even one that needs no configuration",
+			next:    agents.Fix,
 		}
 	case errors.As(err, &elsewhere):
 		return explained{

@@ -12,8 +12,8 @@ import (
 	"maestro/api/client"
 	"maestro/internal/failure"
 	"maestro/internal/files"
-	"maestro/workers/agent"
 	"maestro/workers/manifest"
+	"maestro/workers/supervisor"
 )
 
 // writeWhole writes a file completely or not at all, readable by this user alone.
@@ -122,11 +122,7 @@ func (a *Run) agents() []string {
 		return nil
 	}
 	defer func() { _ = h.Close() }()
-	content, err := h.Agents()
-	if err != nil {
-		return nil
-	}
-	configured, err := agent.ParseConfig(content)
+	configured, err := supervisor.AgentsOf(h)
 	if err != nil {
 		return nil
 	}

@@ -1,5 +1,7 @@
 package home
 
+import "path/filepath"
+
 // configFile holds the preferences of the home's user. Only the command line reads it.
 const configFile = "config.json"
 
@@ -16,3 +18,6 @@ const agentsFile = "agents.json"
 // Agents returns how agents are run on this machine; fs.ErrNotExist if that is not configured. It refuses a file that
 // others may read or write.
 func (h *Home) Agents() ([]byte, error) { return h.secret(agentsFile) }
+
+// AgentsPath returns the path of that file.
+func (h *Home) AgentsPath() string { return filepath.Join(h.dir, agentsFile) }

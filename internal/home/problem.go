@@ -115,7 +115,10 @@ func (h *Home) onlyPrepared() bool {
 
 // whyClosed returns why only its owner may read a file of the home.
 func whyClosed(name string) string {
-	if name == configFile {
+	switch name {
+	case agentsFile:
+		return "who can change it decides what the server runs, and it may hold keys"
+	case configFile:
 		return "only its owner may read what a home holds, and decide what its commands do"
 	}
 	return "it is a secret"

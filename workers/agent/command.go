@@ -76,7 +76,7 @@ func (d command) missing() error {
 	if why := unusable(d.Command[0]); why != "" {
 		return &MissingError{
 			d.name, d.Command[0], d.Command[0] + " " + why,
-			"correct agents." + d.name + ".command in the configuration",
+			"correct agents." + d.name + ".command in agents.json of the home",
 		}
 	}
 	return nil

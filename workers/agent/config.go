@@ -8,9 +8,13 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"maestro/internal/safetext"
 	"maestro/internal/syntax"
 )
 
@@ -43,40 +47,96 @@ type Settings struct {
 
 // ConfigError says what is wrong with a configuration. Match it with errors.As.
 type ConfigError struct {
-	Pointer string // the place (RFC 6901), "" for the whole
+	File    string // its path
+	Pointer string // the place in it (RFC 6901), "" for the whole
 	Message string
+	Fix     string // what to do
 }
 
-func (e *ConfigError) Error() string {
+func (e *ConfigError) Error() string { return e.File + " cannot be used: " + e.What() }
+
+// What says what is wrong, without the file.
+func (e *ConfigError) What() string {
 	if e.Pointer == "" {
-		return "invalid configuration of agents: " + e.Message
+		return e.Message
 	}
-	return "invalid configuration of agents: " + e.Pointer + ": " + e.Message
+	return "at " + e.Pointer + ", " + e.Message
 }
 
-// ParseConfig reads a configuration. It fails with *ConfigError.
-func ParseConfig(content []byte) (Config, error) {
+// ParseConfig reads a configuration; file is where it is. It fails with *ConfigError.
+func ParseConfig(file string, content []byte) (Config, error) {
 	var c Config
 	var agents struct {
 		Agents map[string]json.RawMessage `json:"agents"`
 	}
 	if err := strictly(content, &agents); err != nil {
-		return c, &ConfigError{"", syntax.Plain(err).Error()}
+		fault := unreadable(err, content, []string{"agents"})
+		fault.File = file
+		return c, fault
 	}
 	c.Agents = map[string]Settings{}
 	for _, name := range slices.Sorted(maps.Keys(agents.Agents)) {
 		var s Settings
-		place := "/agents/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+		var fault *ConfigError
 		if err := strictly(agents.Agents[name], &s); err != nil {
-			return c, &ConfigError{place, syntax.Plain(err).Error()}
+			fault = unreadable(err, agents.Agents[name], fields())
+		} else {
+			fault = s.fault(name)
 		}
-		if member, message := s.fault(name); message != "" {
-			return c, &ConfigError{place + member, message}
+		if fault != nil {
+			fault.File = file
+			fault.Pointer = "/agents/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name) + fault.Pointer
+			return c, fault
 		}
 		c.Agents[name] = s
 	}
 	return c, nil
 }
+
+// fields returns the names of the fields of Settings.
+func fields() (names []string) {
+	for field := range reflect.TypeFor[Settings]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// unreadable says why JSON cannot be decoded that may have some fields.
+func unreadable(err error, content []byte, fields []string) *ConfigError {
+	fault := &ConfigError{
+		Message: syntax.Plain(err).Error(),
+		Fix:     "correct it; an example is " + example,
+	}
+	var wrong *json.SyntaxError
+	unknown, isUnknown := strings.CutPrefix(err.Error(), "json: unknown field ")
+	switch {
+	case len(bytes.TrimSpace(content)) == 0:
+		fault.Message = "it is empty"
+		fault.Fix = "remove it, or write what it configures, such as " + example
+	case errors.As(err, &wrong) && wrong.Offset > 0 && wrong.Offset <= int64(len(content)):
+		before := content[:wrong.Offset-1]
+		fault.Message = fmt.Sprintf("it is not JSON from line %d, character %d on", 1+bytes.Count(before, []byte("\n")),
+			1+utf8.RuneCount(before[1+bytes.LastIndexByte(before, '\n'):]))
+		fault.Fix = "correct the line; often a comma is missing there, or is one too many"
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		fault.Message = "it ends before all its brackets and quotes are closed"
+	case errors.Is(err, errMore):
+		fault.Fix = "remove what follows its last bracket"
+	case isUnknown:
+		fault.Fix = "use one of its fields: " + strings.Join(fields, ", ")
+		if near := safetext.Nearest(strings.Trim(unknown, `"`), fields); near != "" {
+			fault.Fix = "write " + strconv.Quote(near) + " if that was meant; its fields are " + strings.Join(fields, ", ")
+		}
+	}
+	return fault
+}
+
+// example is a configuration.
+const example = `{"agents": {"notes": {"command": ["/home/me/notes.sh"]}}}`
+
+// errMore says that a text does not end with its JSON value.
+var errMore = errors.New("there is more after its end")
 
 // strictly decodes one JSON value, all of whose members are known.
 func strictly(content []byte, into any) error {
@@ -86,61 +146,93 @@ func strictly(content []byte, into any) error {
 		return err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is more after its end")
+		return errMore
 	}
 	return nil
 }
 
-// fault returns the first fault of an agent's settings, and the pointer of its member.
-func (s *Settings) fault(name string) (member, message string) {
-	if !validName(name) {
-		return "", "an agent's name has only lower-case letters, digits, and hyphens between them, and is not auto"
+// fault returns the first fault of an agent's settings, nil if they have none. Its pointer begins at the agent.
+func (s *Settings) fault(name string) *ConfigError {
+	wrong := func(member, message, fix string) *ConfigError {
+		return &ConfigError{
+			Pointer: member,
+			Message: message,
+			Fix:     fix,
+		}
 	}
+	if !validName(name) {
+		return wrong("", "an agent's name has only lower-case letters, digits, and hyphens between them, and is not auto",
+			"give the agent another name")
+	}
+	const commands = "remove it: only agents with a command have it"
 	if known(name) {
 		switch {
 		case s.Command != nil:
-			return "/command", name + " has no command: set its path"
+			return wrong("/command", name+" has no command", "name its program with path, and its arguments with args; "+
+				"or give the agent another name")
 		case s.Prompt != "":
-			return "/prompt", name + " always gets its prompt on standard input"
+			return wrong("/prompt", name+" always gets its prompt on standard input", commands)
 		case s.Output != "":
-			return "/output", "the output of " + name + " is known"
+			return wrong("/output", "the output of "+name+" is known", commands)
 		case s.Path != "" && !filepath.IsAbs(s.Path):
-			return "/path", "it must be an absolute path"
+			return wrong("/path", strconv.Quote(s.Path)+" is not an absolute path", absolutely(s.Path))
 		}
-	} else {
-		switch {
-		case len(s.Command) == 0:
-			return "/command", "it is missing: the program's absolute path, and its arguments"
-		case !filepath.IsAbs(s.Command[0]):
-			return "/command/0", "it must be an absolute path"
-		case s.Path != "" || s.Args != nil:
-			return "/path", "only claude, codex and gemini have a path and args: name the program in command"
-		case s.Login != nil:
-			return "/login", "only claude, codex and gemini have logins"
-		case !slices.Contains([]string{"", "stdin", "file"}, s.Prompt):
-			return "/prompt", "it must be stdin or file"
-		case !slices.Contains([]string{"", "text", "jsonl"}, s.Output):
-			return "/output", "it must be text or jsonl"
-		}
+		return s.faultyVariable()
+	}
+	const theirs = "remove it: only claude, codex and gemini have it"
+	switch {
+	case len(s.Command) == 0:
+		return wrong("/command", "the agent has no command",
+			`give the absolute path of its program, and the arguments, such as "command": ["/home/me/notes.sh", "-v"]`)
+	case !filepath.IsAbs(s.Command[0]):
+		return wrong("/command/0", strconv.Quote(s.Command[0])+" is not an absolute path", absolutely(s.Command[0]))
+	case s.Path != "":
+		return wrong("/path", "the agent is not claude, codex or gemini", "name its program in command")
+	case s.Args != nil:
+		return wrong("/args", "the agent is not claude, codex or gemini", "put its arguments into command")
+	case s.Login != nil:
+		return wrong("/login", "the agent is not claude, codex or gemini", theirs)
+	case !slices.Contains([]string{"", "stdin", "file"}, s.Prompt):
+		return wrong("/prompt", strconv.Quote(s.Prompt)+" is no way to get a prompt", "write stdin or file, or remove it")
+	case !slices.Contains([]string{"", "text", "jsonl"}, s.Output):
+		return wrong("/output", strconv.Quote(s.Output)+" is no form of output", "write text or jsonl, or remove it")
 	}
 	return s.faultyVariable()
 }
 
-func (s *Settings) faultyVariable() (member, message string) {
+// absolutely says how to find the absolute path of a program.
+func absolutely(program string) string {
+	return "write the whole path, from / on; `command -v " + filepath.Base(program) + "` shows that of a program in PATH"
+}
+
+func (s *Settings) faultyVariable() *ConfigError {
+	const fix = "remove the variable"
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if message := refused(name); message != "" {
-			return "/env", fmt.Sprintf("%q %s", name, message)
+			return &ConfigError{
+				Pointer: "/env",
+				Message: fmt.Sprintf("%q %s", name, message),
+				Fix:     fix,
+			}
 		}
 		if strings.ContainsRune(s.Env[name], 0) {
-			return "/env", fmt.Sprintf("the value of %q has a zero byte", name)
+			return &ConfigError{
+				Pointer: "/env",
+				Message: fmt.Sprintf("the value of %q has a zero byte", name),
+				Fix:     fix,
+			}
 		}
 	}
 	for i, name := range s.PassEnv {
 		if message := refused(name); message != "" {
-			return fmt.Sprintf("/passEnv/%d", i), fmt.Sprintf("%q %s", name, message)
+			return &ConfigError{
+				Pointer: fmt.Sprintf("/passEnv/%d", i),
+				Message: fmt.Sprintf("%q %s", name, message),
+				Fix:     fix,
+			}
 		}
 	}
-	return "", ""
+	return nil
 }
 
 // refused says why an agent cannot be given a variable.

@@ -10,7 +10,7 @@ import (
 
 func TestConfigIsRead(t *testing.T) {
 	login := false
-	got, err := ParseConfig([]byte(`{"agents":{
+	got, err := ParseConfig("agents.json", []byte(`{"agents":{
 		"claude":{"path":"/opt/claude","env":{"A":"b"},"passEnv":[],"login":false,"args":["-x"]},
 		"my-agent2":{"command":["/path/agent.sh","--flag"],"prompt":"file","output":"jsonl"}}}`))
 	want := Config{Agents: map[string]Settings{
@@ -40,49 +40,54 @@ func TestConfigIsRead(t *testing.T) {
 	}
 }
 
-// A fault names its place and what is expected.
+// A fault names its place, what is expected and what to do.
 func TestConfigFaults(t *testing.T) {
-	for _, row := range [][2]string{
-		{``, ": it is cut short"},
-		{`[]`, ": it is a list, and must be an object"},
-		{`{"agents":{}} x`, ""},
-		{`{"agent":{}}`, `: there is no field "agent"`},
-		{`{"agents":{"a~/b":{}}}`, "/agents/a~0~1b: an agent's name"},
-		{`{"agents":{"auto":{}}}`, "/agents/auto: an agent's name"},
-		{`{"agents":{"x":{}}}`, "/agents/x/command: it is missing"},
-		{`{"agents":{"x":{"command":["a"]}}}`, "/agents/x/command/0: it must be an absolute path"},
-		{`{"agents":{"x":{"command":["/a"],"prompt":"arg"}}}`, "/agents/x/prompt: it must be stdin or file"},
-		{`{"agents":{"x":{"command":["/a"],"output":"xml"}}}`, "/agents/x/output: it must be text or jsonl"},
-		{`{"agents":{"x":{"command":["/a"],"path":"/b"}}}`, "/agents/x/path: only claude"},
-		{`{"agents":{"x":{"command":["/a"],"args":[]}}}`, "/agents/x/path: only claude"},
-		{`{"agents":{"x":{"command":["/a"],"login":true}}}`, "/agents/x/login: only claude"},
+	for _, row := range [][3]string{
+		{``, "it is empty", "remove it"},
+		{`{"agents":`, "it ends before all its brackets and quotes are closed", "an example"},
+		{`[]`, "it is a list, and must be an object", "an example"},
+		{"{\"agents\":{\n\"x\":{\"command\":[\"/a\",]}}}", "it is not JSON from line 2, character 22 on", "comma"},
+		{`{"agents":{}} x`, "there is more after its end", "remove"},
+		{`{"agent":{}}`, `there is no field "agent"`, `write "agents"`},
+		{`{"agents":{"a~/b":{}}}`, "at /agents/a~0~1b, an agent's name", "another name"},
+		{`{"agents":{"auto":{}}}`, "at /agents/auto, an agent's name", "another name"},
+		{`{"agents":{"x":{}}}`, "at /agents/x/command, the agent has no command", `"command": [`},
+		{`{"agents":{"x":{"command":["a"]}}}`, `at /agents/x/command/0, "a" is not an absolute`, "`command -v a`"},
+		{`{"agents":{"x":{"command":["/a"],"prompt":"arg"}}}`, `at /agents/x/prompt, "arg" is no way`, "stdin or file"},
+		{`{"agents":{"x":{"command":["/a"],"output":"xml"}}}`, `at /agents/x/output, "xml" is no form`, "text or jsonl"},
+		{`{"agents":{"x":{"command":["/a"],"path":"/b"}}}`, "at /agents/x/path, the agent is not claude", "command"},
+		{`{"agents":{"x":{"command":["/a"],"args":[]}}}`, "at /agents/x/args, the agent is not claude", "command"},
+		{`{"agents":{"x":{"command":["/a"],"login":true}}}`, "at /agents/x/login, the agent is not claude", "remove"},
 		{
 			`{"agents":{"x":{"command":["/a"],"env":{"MAESTRO_X":"1"}}}}`,
-			`/agents/x/env: "MAESTRO_X" is one of Maestro's`,
+			`at /agents/x/env, "MAESTRO_X" is one of Maestro's`,
+			"remove the variable",
 		},
-		{`{"agents":{"x":{"command":["/a"],"env":{"PATH":"1"}}}}`, `/agents/x/env: "PATH" is set by Maestro`},
-		{`{"agents":{"x":{"command":["/a"],"env":{"A=":"1"}}}}`, `/agents/x/env: "A=" is no name`},
+		{`{"agents":{"x":{"command":["/a"],"env":{"PATH":"1"}}}}`, `at /agents/x/env, "PATH" is set by Maestro`, "remove"},
+		{`{"agents":{"x":{"command":["/a"],"env":{"A=":"1"}}}}`, `at /agents/x/env, "A=" is no name`, "remove"},
 		{
 			`{"agents":{"x":{"command":["/a"],"env":{"A":"\u0000"}}}}`,
-			`/agents/x/env: the value of "A" has a zero byte`,
+			`at /agents/x/env, the value of "A" has a zero byte`,
+			"remove",
 		},
 		{
 			`{"agents":{"x":{"command":["/a"],"passEnv":["A","MAESTRO_TOKEN"]}}}`,
-			`/agents/x/passEnv/1: "MAESTRO_TOKEN"`,
+			`at /agents/x/passEnv/1, "MAESTRO_TOKEN"`,
+			"remove",
 		},
-		{`{"agents":{"claude":{"command":["/a"]}}}`, "/agents/claude/command: claude has no command"},
-		{`{"agents":{"codex":{"prompt":"file"}}}`, "/agents/codex/prompt: codex always"},
-		{`{"agents":{"gemini":{"output":"text"}}}`, "/agents/gemini/output: the output"},
-		{`{"agents":{"gemini":{"path":"bin/gemini"}}}`, "/agents/gemini/path: it must be an absolute"},
-		{`{"agents":{"gemini":{"paths":"/bin/gemini"}}}`, `/agents/gemini: there is no field "paths"`},
-		{`{"agents":{"gemini":{"path":1}}}`, `/agents/gemini: the field "path" is a number`},
+		{`{"agents":{"claude":{"command":["/a"]}}}`, "at /agents/claude/command, claude has no command", "path"},
+		{`{"agents":{"codex":{"prompt":"file"}}}`, "at /agents/codex/prompt, codex always", "remove"},
+		{`{"agents":{"gemini":{"output":"text"}}}`, "at /agents/gemini/output, the output", "remove"},
+		{`{"agents":{"gemini":{"path":"bin/gemini"}}}`, `at /agents/gemini/path, "bin/gemini" is not`, "`command -v gemini`"},
+		{`{"agents":{"gemini":{"paths":"/bin/gemini"}}}`, `at /agents/gemini, there is no field "paths"`, `write "path"`},
+		{`{"agents":{"gemini":{"path":1}}}`, `at /agents/gemini, the field "path" is a number`, "correct it"},
 	} {
-		content, want := row[0], row[1]
-		_, err := ParseConfig([]byte(content))
+		content, want, fix := row[0], row[1], row[2]
+		_, err := ParseConfig("agents.json", []byte(content))
 		var fault *ConfigError
-		if !errors.As(err, &fault) || !strings.HasPrefix(err.Error(), "invalid configuration of agents: ") ||
-			!strings.Contains(err.Error(), strings.TrimPrefix(want, ": ")) {
-			t.Errorf("%s: %v, want: %s", content, err, want)
+		if !errors.As(err, &fault) || !strings.HasPrefix(err.Error(), "agents.json cannot be used: "+want) ||
+			!strings.Contains(fault.Fix, fix) {
+			t.Errorf("%s: %+v, want: %s, %s", content, err, want, fix)
 		}
 	}
 }

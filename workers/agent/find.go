@@ -28,11 +28,11 @@ func find(agent string, s *Settings, environ []string) (string, error) {
 		return "", &MissingError{
 			Agent: agent,
 			Why:   "no program " + agent + " is in PATH",
-			Fix:   install(agent) + ", or set agents." + agent + ".path in the configuration",
+			Fix:   install(agent) + ", or set agents." + agent + ".path in agents.json of the home",
 		}
 	}
 	if why := unusable(s.Path); why != "" {
-		fix := "correct agents." + agent + ".path in the configuration"
+		fix := "correct agents." + agent + ".path in agents.json of the home"
 		return "", &MissingError{agent, s.Path, s.Path + " " + why, fix}
 	}
 	return s.Path, nil

@@ -3,13 +3,13 @@ package supervisor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 
 	"maestro/internal/home"
 	"maestro/workers/agent"
+	"maestro/workers/preflight"
 )
 
 // Main is the program `maestro agent-run`: it supervises the run that stdin describes, and returns the exit code. ctx
@@ -51,12 +51,36 @@ func LoadAgents(dir string) (agent.Config, error) {
 		return agent.Config{}, err
 	}
 	defer func() { _ = h.Close() }()
+	return AgentsOf(h)
+}
+
+// AgentsOf is LoadAgents for a home that is open.
+func AgentsOf(h *home.Home) (agent.Config, error) {
 	content, err := h.Agents()
 	if errors.Is(err, fs.ErrNotExist) {
 		return agent.Config{}, nil
 	}
 	if err != nil {
-		return agent.Config{}, fmt.Errorf("read how agents are run: %w", err)
+		return agent.Config{}, err
 	}
-	return agent.ParseConfig(content)
+	return agent.ParseConfig(h.AgentsPath(), content)
+}
+
+// undriven is the failure of a run whose agent cannot be launched on this machine.
+func undriven(name string, err error) *preflight.Failure {
+	failed := &preflight.Failure{
+		Check:   preflight.CheckAgent,
+		Message: "Agent " + name + " cannot be launched on this machine: " + err.Error(),
+		Fix:     "configure it in agents.json of the home, or spawn the session with another --agent",
+		Err:     err,
+	}
+	var fault *agent.ConfigError
+	var problem *home.Problem
+	switch {
+	case errors.As(err, &fault):
+		failed.Path, failed.Fix = fault.File, fault.Fix
+	case errors.As(err, &problem):
+		failed.Fix = problem.Next
+	}
+	return failed
 }

@@ -265,12 +265,7 @@ func (s *supervisor) check(
 	s.usedBefore(&x)
 	name := AgentOf(x.Agent, m)
 	if s.driver, err = drivers(name); err != nil {
-		return launch, m, &preflight.Failure{
-			Check:   preflight.CheckAgent,
-			Message: "There is no agent " + name + " on this machine: " + err.Error(),
-			Fix:     "configure it in agents.json of the home, or spawn the session with another --agent",
-			Err:     err,
-		}
+		return launch, m, undriven(name, err)
 	}
 	target := cmp.Or(s.options.WorkingDirectory, s.Directory)
 	user, err := os.UserHomeDir()

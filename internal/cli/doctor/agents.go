@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -93,14 +92,16 @@ func lookAtAgents(ctx context.Context, x *examination) (found []Finding) {
 	if x.home == nil {
 		return nil
 	}
-	configured, err := x.agentsFile()
+	configured, err := supervisor.AgentsOf(x.home)
 	if err != nil {
-		what, why, _ := cli.Explain(err)
-		if why == "" {
-			why = "no agent can be launched, not even one that needs no configuration"
+		what, why, next := cli.Explain(err)
+		if fault, ok := errors.AsType[*agent.ConfigError](err); ok {
+			what, next = fault.What(), "in "+fault.File+": "+next
 		}
-		found = append(found, agentsInvalid.found("agents.json of the home cannot be used: "+what, why,
-			"correct "+filepath.Join(x.dir, "agents.json")+"; docs/guide/agents.md lists its fields"))
+		if next == "" {
+			next = "make " + x.home.AgentsPath() + " a file that you can read"
+		}
+		found = append(found, agentsInvalid.found("agents.json of the home cannot be used: "+what, why, next))
 	}
 	x.needed = x.neededAgents(ctx, configured)
 	environ := x.environ(ctx)
@@ -205,18 +206,6 @@ func (x *examination) layers(ctx context.Context) []confine.Support {
 		x.supports, x.probed = x.machine.probe(ctx), true
 	}
 	return x.supports
-}
-
-// agentsFile reads agents.json of the home.
-func (x *examination) agentsFile() (agent.Config, error) {
-	content, err := x.home.Agents()
-	if errors.Is(err, fs.ErrNotExist) {
-		return agent.Config{}, nil
-	}
-	if err != nil {
-		return agent.Config{}, err
-	}
-	return agent.ParseConfig(content)
 }
 
 // neededAgents returns the agents that are configured, or that sessions wait for, and why each is needed.

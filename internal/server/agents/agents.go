@@ -208,7 +208,8 @@ func Names(dir string, logger *slog.Logger) func() []string {
 	return func() []string {
 		configured, err := supervisor.LoadAgents(dir)
 		if err != nil {
-			logger.Warn("the configuration of agents cannot be used", "why", err)
+			logger.Warn("the configuration of agents cannot be used", "why", err,
+				"next", "see `maestro doctor`")
 		}
 		return configured.Names()
 	}
