@@ -111,17 +111,26 @@ const (
 	PreflightGiveUp = "give up"
 )
 
-// Question returns the question that the event opens.
+// Question returns the question that the event opens: what is wrong, with which path unless that says it already, and
+// what repairs it. Each is a sentence, because the inbox and the timelines show them on one line.
 func (d *PreflightFailed) Question() string {
-	var text strings.Builder
-	text.WriteString(d.Message)
-	if d.Path != "" {
-		text.WriteString("\nPath: " + d.Path)
+	text := sentence(d.Message)
+	if d.Path != "" && !strings.Contains(d.Message, d.Path) {
+		text += "\nThe path is " + sentence(d.Path)
 	}
 	if d.Fix != "" {
-		text.WriteString("\nFix: " + d.Fix)
+		text += "\nWhat to do: " + sentence(d.Fix)
 	}
-	return text.String()
+	return text
+}
+
+// sentence ends a text as a sentence, unless it does.
+func sentence(text string) string {
+	text = strings.TrimRight(text, " \n")
+	if text == "" || strings.ContainsRune(".!?", rune(text[len(text)-1])) {
+		return text
+	}
+	return text + "."
 }
 
 // Options returns the answers to choose from.

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -276,16 +277,23 @@ type preflightFailed struct {
 func (f *preflightFailed) about() (kind, id string) { return "session", f.SessionID }
 func (f *preflightFailed) commands() []string       { return []string{"preflight:failed"} }
 
-// text is the question: what is wrong, where, and what repairs it, each on its line.
+// text is the question: what is wrong, where unless that is said, and what repairs it, each a sentence on its line.
 func (f *preflightFailed) text() string {
-	text := f.Message
-	if f.Path != "" {
-		text += "\nPath: " + f.Path
+	lines := []string{f.Message}
+	if f.Path != "" && !strings.Contains(f.Message, f.Path) {
+		lines = append(lines, "The path is "+f.Path)
 	}
 	if f.Fix != "" {
-		text += "\nFix: " + f.Fix
+		lines = append(lines, "What to do: "+f.Fix)
 	}
-	return text
+	for i, line := range lines {
+		line = strings.TrimRight(line, " \n")
+		if last := line[max(0, len(line)-1):]; last != "" && last != "." && last != "!" && last != "?" {
+			line += "."
+		}
+		lines[i] = line
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (f *preflightFailed) judge(c *trial) {

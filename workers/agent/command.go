@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"path/filepath"
 )
 
 // command runs a configured command as an agent. It gets the system prompt and the task prompt, separated by an empty
@@ -85,7 +84,7 @@ func (d command) missing() error {
 func (d command) Check(context.Context, []string, Run) []Finding {
 	var missing *MissingError
 	if errors.As(d.missing(), &missing) {
-		return []Finding{{FindingMissing, filepath.Base(missing.Path) + ": " + missing.Why, missing.Path, missing.Fix}}
+		return []Finding{{FindingMissing, missing.Why, missing.Path, missing.Fix}}
 	}
 	return nil
 }

@@ -42,11 +42,11 @@ func find(agent string, s *Settings, environ []string) (string, error) {
 func install(agent string) string {
 	switch agent {
 	case Claude:
-		return "install it: npm install -g @anthropic-ai/claude-code"
+		return "install it: `npm install -g @anthropic-ai/claude-code`"
 	case Codex:
-		return "install it: npm install -g @openai/codex"
+		return "install it: `npm install -g @openai/codex`"
 	case Gemini:
-		return "install it: npm install -g @google/gemini-cli"
+		return "install it: `npm install -g @google/gemini-cli`"
 	}
 	return "install it"
 }
@@ -89,7 +89,7 @@ func checkProgram(ctx context.Context, agent, least string, s *Settings, environ
 	if err != nil {
 		return []Finding{{
 			FindingUnusable, fmt.Sprintf("%s does not start: %v", agent, err), path,
-			"run it yourself: " + path + " --version",
+			"run it yourself: `" + path + " --version`",
 		}}
 	}
 	has, want := versionNumber().FindStringSubmatch(string(out)), versionNumber().FindStringSubmatch(least)

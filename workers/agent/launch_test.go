@@ -342,7 +342,7 @@ func TestPrepareFails(t *testing.T) {
 			settings Settings
 			launch   Launch
 		}{
-			"no program " + agent + " is in PATH; install it: npm install -g @": {Settings{}, missing},
+			"no program " + agent + " is in PATH; install it: `npm install -g @": {Settings{}, missing},
 			"/none does not exist":           {Settings{Path: "/none"}, l},
 			dir + " is not a file":           {Settings{Path: dir}, l},
 			"/etc/passwd is not executable":  {Settings{Path: "/etc/passwd"}, l},

@@ -29,11 +29,15 @@ func accessible(path string, check Check, fix bool) error {
 		Check:   CheckPermissions,
 		Path:    path,
 		Message: "The " + named(check) + " " + path + " cannot be read and written: " + files.Bare(err).Error(),
-		Fix:     "make it readable and writable for this user, for example with: chmod -R u+rwX " + path,
+		Fix:     "make it readable and writable for this user: `chmod -R u+rwX " + path + "`",
 		Err:     &PermissionError{err},
 	}
-	if !errors.Is(err, fs.ErrPermission) {
+	info, unknown := os.Stat(path)
+	switch {
+	case !errors.Is(err, fs.ErrPermission):
 		failure.Fix = "look at the disk that it is on"
+	case unknown == nil && files.Owned(info) != nil: // only its owner can change its mode
+		failure.Fix = "it belongs to another user: use a directory of your own, or let its owner give you access"
 	}
 	return failure
 }

@@ -119,8 +119,27 @@ func TestChmodFallback(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Target, w.opts.FixPermissions = "/etc", true
 		var permission *PermissionError
-		if _, err := Prepare(w.opts); !errors.As(err, &permission) {
+		var failed *Failure
+		_, err := Prepare(w.opts)
+		if !errors.As(err, &permission) || !errors.As(err, &failed) || strings.Contains(failed.Fix, "chmod") {
 			t.Errorf("got %v", err)
+		}
+		// Nobody is told to open a directory that no agent may have.
+		w.opts.UserHome = w.dir
+		_, err = Prepare(w.opts)
+		if !errors.As(err, &failed) || failed.Check != CheckTarget || failed.Fix != elsewhere {
+			t.Errorf("got %+v, %v", failed, err)
+		}
+	})
+	t.Run("of the user, and hidden", func(t *testing.T) {
+		w := newWorld(t)
+		w.opts.Target, w.opts.FixPermissions, w.opts.UserHome = closed(w, ".config"), true, w.dir
+		var failed *Failure
+		if _, err := Prepare(w.opts); !errors.As(err, &failed) || failed.Check != CheckTarget {
+			t.Errorf("got %v", err)
+		}
+		if got := mode(w.opts.Target); got != 0 {
+			t.Errorf("its mode was changed to %o", got)
 		}
 	})
 }

@@ -95,6 +95,10 @@ func Prepare(o Options) (Dirs, error) {
 	if err != nil {
 		return Dirs{}, err
 	}
+	// A directory that no agent may have is refused before its permissions are changed, or somebody is told to do that.
+	if err := apart(o, Dirs{resolved(d.Workspace), resolved(d.Target), resolved(d.Orchestrator), false}); err != nil {
+		return Dirs{}, err
+	}
 	for _, dir := range []struct {
 		path  string
 		check Check
@@ -134,6 +138,14 @@ func Prepare(o Options) (Dirs, error) {
 	}
 	d.ReadOnly = d.Orchestrator != d.Target
 	return d, roomy(o, d)
+}
+
+// resolved returns a path without links, as far as that is known.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // orchestratorDir is the orchestrator's directory in a workspace.
@@ -214,14 +226,13 @@ func exist(o Options) (d Dirs, err error) {
 			Err:     err,
 		}
 	}
-	fix := "create it, or spawn a session with another --working-directory"
-	if err := isDir(d.Target, CheckTarget, fix); err != nil {
+	if err := isDir(d.Target, CheckTarget, "spawn a session with another --working-directory"); err != nil {
 		return d, err
 	}
 	if o.Orchestrator == "" {
 		return d, nil // it is created once the workspace can be written to
 	}
-	return d, isDir(d.Orchestrator, CheckOrchestrator, "create it, or configure another one")
+	return d, isDir(d.Orchestrator, CheckOrchestrator, "start the server with another --orchestrator-dir")
 }
 
 // within refuses a workspace inside Maestro's home, out of which agents are kept.
@@ -237,17 +248,19 @@ func within(home, workspace string) error {
 	}
 }
 
-func isDir(path string, check Check, fix string) error {
+// isDir fails unless a path is that of a directory; other says how to name another one.
+func isDir(path string, check Check, other string) error {
 	info, err := os.Stat(path)
 	failure := &Failure{
 		Check: check,
 		Path:  path,
-		Fix:   fix,
+		Fix:   other,
 		Err:   err,
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		failure.Message = "The " + named(check) + " " + path + " does not exist on this machine"
+		failure.Fix = "create it, or " + other
 	case errors.Is(err, fs.ErrPermission):
 		failure.Message = "The " + named(check) + " " + path + " cannot be reached: a directory above it is closed"
 		failure.Check, failure.Err = CheckPermissions, &PermissionError{err}
@@ -255,7 +268,7 @@ func isDir(path string, check Check, fix string) error {
 	case err != nil:
 		failure.Message = "The " + named(check) + " " + path + " cannot be read: " + files.Bare(err).Error()
 	case !info.IsDir():
-		failure.Message = "The " + named(check) + " " + path + " is not a directory"
+		failure.Message = "The " + named(check) + " " + path + " is a file, not a directory"
 	default:
 		return nil
 	}
@@ -274,6 +287,9 @@ func named(check Check) string {
 	return "working directory"
 }
 
+// elsewhere is the fix for a target that no agent may have.
+const elsewhere = "spawn a session with the directory of a project as its --working-directory"
+
 // apart refuses directories that are Maestro's home or lie in it, and a target that is the root of the file system.
 func apart(o Options, d Dirs) error {
 	for _, path := range []string{d.Workspace, d.Target, d.Orchestrator} {
@@ -290,8 +306,8 @@ func apart(o Options, d Dirs) error {
 		return &Failure{
 			Check:   CheckTarget,
 			Path:    d.Target,
-			Message: "The working directory is the root of the file system, in which an agent may not write",
-			Fix:     "give the session a directory to work in",
+			Message: "The working directory / is the root of the file system, in which an agent may not write",
+			Fix:     elsewhere,
 		}
 	}
 	if what := unfit(d.Target, o.UserHome); what != "" && d.Target != d.Workspace {
@@ -299,8 +315,8 @@ func apart(o Options, d Dirs) error {
 			Check: CheckTarget,
 			Path:  d.Target,
 			Message: "The working directory " + d.Target + " is " + what +
-				": an agent that writes there could become its user",
-			Fix: "spawn a session with the directory of a project as its --working-directory",
+				": an agent that writes there could become you",
+			Fix: elsewhere,
 		}
 	}
 	return nil

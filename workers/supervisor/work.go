@@ -13,6 +13,7 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/manifest"
@@ -201,7 +202,8 @@ func (s *supervisor) prepare(
 // escalate asks the user what to do about a failed check, and waits for the answer.
 func (s *supervisor) escalate(ctx context.Context, failed *preflight.Failure, attempt int) (again bool, err error) {
 	s.logger.Warn("the run cannot start", "check", failed.Check, "path", failed.Path, "why", failed.Message)
-	s.Tell("The agent cannot start: %s. %s. Answer the question in `maestro inbox`.", failed.Message, failed.Fix)
+	question := &events.PreflightFailed{Path: failed.Path, Message: failed.Message, Fix: failed.Fix}
+	s.Tell("The run cannot start. %s Then answer the question in `maestro inbox`.", safetext.OneLine(question.Question()))
 	answer, err := s.calls.do(ctx, s.calls.runner, "preflight:failed", &commands.FailPreflight{
 		SessionID: s.SessionID,
 		Run:       s.Run,
@@ -307,7 +309,7 @@ func (s *supervisor) checkAgent(ctx context.Context) error {
 		return &preflight.Failure{
 			Check:   preflight.Check(found.ID),
 			Path:    found.Path,
-			Message: found.Message,
+			Message: "Agent " + s.driver.Name() + " cannot start: " + found.Message,
 			Fix:     found.Fix,
 		}
 	}
