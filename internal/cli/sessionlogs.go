@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -246,11 +247,19 @@ func (c *sessionLogs) tell(reader agent.Reader, line []byte) {
 	}
 }
 
+// withoutBlankEnds returns a text without the blank lines around it. Its lines stay as they are: their indentation can
+// be that of code or of a list.
+func withoutBlankEnds(text string) string {
+	text = strings.TrimRightFunc(text, unicode.IsSpace)
+	blank := text[:len(text)-len(strings.TrimLeftFunc(text, unicode.IsSpace))]
+	return text[strings.LastIndexByte(blank, '\n')+1:]
+}
+
 // observationText says in words what an agent did, "" for what need not be shown.
 func observationText(o agent.Observation) string {
 	switch o := o.(type) {
 	case agent.Said:
-		return strings.TrimSpace(o.Text)
+		return withoutBlankEnds(o.Text)
 	case agent.Called:
 		what := o.Command
 		if what == "" {
