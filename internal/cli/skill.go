@@ -17,7 +17,7 @@ import (
 
 func newSkill(a *Run) *cobra.Command {
 	return a.group("skill", "Instructions that agents can be given, in folders of the home",
-		newSkillList(a), newSkillAdd(a))
+		newSkillList(a), newSkillAdd(a), newSkillRemove(a))
 }
 
 func newSkillList(a *Run) *cobra.Command {
@@ -88,16 +88,8 @@ func (c *skillAdd) run(_ context.Context, args []string) error {
 	}
 	defer func() { _ = h.Close() }()
 	skill, err := h.AddSkill(c.id, folder, c.replace)
-	var bad *home.SkillError
-	switch {
-	case errors.As(err, &bad):
-		f := failure.Usage("%s", bad.Message).WithNext("%s", bad.Next)
-		if bad.Exists {
-			f.Code = failure.Conflict
-		}
-		return f
-	case err != nil:
-		return err
+	if err != nil {
+		return skillFailure(err)
 	}
 	c.Result(struct {
 		Skill wire.Skill `json:"skill"`
@@ -105,4 +97,50 @@ func (c *skillAdd) run(_ context.Context, args []string) error {
 		c.Print("Added skill %s: %s\n", skill.ID, strings.TrimSpace(skill.Name))
 	})
 	return nil
+}
+
+// skillFailure explains why a skill was not added or removed.
+func skillFailure(err error) error {
+	var bad *home.SkillError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	f := failure.Usage("%s", bad.Message).WithNext("%s", bad.Next)
+	switch {
+	case bad.Exists:
+		f.Code = failure.Conflict
+	case bad.Missing:
+		f.Code = failure.NotFound
+	}
+	return f
+}
+
+func newSkillRemove(a *Run) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "remove <skillId>",
+		Short: "Remove a skill from the home",
+		Args:  Takes,
+		Long: `Remove a skill from the home, with its folder there. An agent that runs keeps the
+copy that it has; a run that begins later and names the skill asks what to do.`,
+		RunE: Running(func(_ context.Context, args []string) error {
+			path, err := home.Path(a.Getenv)
+			if err != nil {
+				return err
+			}
+			h, err := home.Open(path)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = h.Close() }()
+			if err := h.RemoveSkill(args[0]); err != nil {
+				return skillFailure(err)
+			}
+			a.Result(struct {
+				Removed string `json:"removed"`
+			}{args[0]}, func() { a.Print("Removed skill %s\n", args[0]) })
+			return nil
+		}),
+	}
+	annotated(cmd, onlyFor, onlyUsers)
+	return Untold(cmd)
 }

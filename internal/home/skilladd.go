@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
@@ -22,8 +23,8 @@ const (
 // SkillError says why a folder is not a skill. Match it with errors.As.
 type SkillError struct {
 	Message, Next string
-	// Exists says that there is a skill with that id.
-	Exists bool
+	// Exists says that there is a skill with that id, Missing that there is none.
+	Exists, Missing bool
 }
 
 func (e *SkillError) Error() string { return e.Message }
@@ -64,6 +65,51 @@ func (h *Home) AddSkill(id, folder string, replace bool) (wire.Skill, error) {
 		return wire.Skill{}, fmt.Errorf("add a skill: %w", err)
 	}
 	return skill, nil
+}
+
+// RemoveSkill removes a folder from the home's skills, also one that is no skill any more. It fails with *SkillError if
+// there is none. A run that uses the skill keeps what it has.
+func (h *Home) RemoveSkill(id string) error {
+	place := path.Join(skillsDir, id)
+	if info, err := h.root.Lstat(place); !skillID().MatchString(id) || errors.Is(err, fs.ErrNotExist) ||
+		err == nil && !info.IsDir() {
+		return h.noSkill(id)
+	} else if err != nil {
+		return fmt.Errorf("remove a skill: %w", err)
+	}
+	// No skill has a name with a dot, so nobody uses what is left of it meanwhile.
+	leaving := path.Join(skillsDir, "."+id+".old")
+	if err := h.root.RemoveAll(leaving); err != nil {
+		return fmt.Errorf("remove an earlier skill: %w", err)
+	}
+	if err := h.root.Rename(place, leaving); err != nil {
+		return fmt.Errorf("remove a skill: %w", err)
+	}
+	if err := h.root.RemoveAll(leaving); err != nil {
+		return fmt.Errorf("remove a skill: %w", err)
+	}
+	return nil
+}
+
+// noSkill says which skills there are instead of one that is not there.
+func (h *Home) noSkill(id string) error {
+	missing := &SkillError{
+		Message: fmt.Sprintf("There is no skill '%s' in the home %s", id, h.dir),
+		Next:    "there are no skills in it; name another home with MAESTRO_HOME",
+		Missing: true,
+	}
+	skills, err := h.Skills()
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, skill := range skills {
+		ids = append(ids, skill.ID)
+	}
+	if len(ids) > 0 {
+		missing.Next = "name one of its skills: " + strings.Join(ids, ", ")
+	}
+	return missing
 }
 
 // copySkill copies a folder, and reads the copy as a skill.
