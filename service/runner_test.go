@@ -12,6 +12,7 @@ import (
 // fleet is a session for the runner local, and another one for nobody.
 type fleet struct {
 	*world
+	project        string
 	lead           *Caller
 	session, other string
 	// secret is that of the session.
@@ -22,6 +23,7 @@ func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	f := &fleet{world: newWorld(t)}
 	project := f.make(f.admin(), "project:create", `{"name":"P"}`)
+	f.project = project
 	task := f.make(f.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
 	spawn := func(by *Caller, more string) (token, id string) {
 		done := f.do(by, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]`+more+`}`)
@@ -190,5 +192,38 @@ func TestWhatRunnersRead(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s lists all sessions", name)
 		}
+	}
+}
+
+// A spawn for a runner that nobody knows succeeds, and says that nobody launches its agent.
+func TestSpawnForUnknownRunnerWarns(t *testing.T) {
+	f := newFleet(t)
+	f.LocalRunner = "own"
+	task := f.make(f.admin(), "task:create", `{"project":"`+f.project+`","title":"T"}`)
+	warned := func(by *Caller, runner string) string {
+		t.Helper()
+		done := f.do(by, "session:spawn",
+			`{"project":"`+f.project+`","taskIds":["`+task+`"],"runner":"`+runner+`"}`)
+		for _, warning := range done.Warnings {
+			if strings.HasPrefix(warning, wire.RunnerAway(runner)) {
+				return warning
+			}
+		}
+		return ""
+	}
+	for _, runner := range []string{"own", "none", "terminal"} {
+		if got := warned(f.admin(), runner); got != "" {
+			t.Errorf("runner %s: %s", runner, got)
+		}
+	}
+	if got := warned(f.admin(), "far"); !strings.HasSuffix(got, ": see `maestro runner list` for those that did") {
+		t.Errorf("the user is told %q", got)
+	}
+	if got := warned(f.lead, "far"); got == "" || strings.Contains(got, "runner list") {
+		t.Errorf("a session, which may not list runners, is told %q", got)
+	}
+	f.Service.seen(&wire.RunnerWorkOf{Name: "far"})
+	if got := warned(f.admin(), "far"); got != "" {
+		t.Errorf("once it has asked: %s", got)
 	}
 }

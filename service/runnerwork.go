@@ -170,6 +170,23 @@ func (s *Service) seen(in *wire.RunnerWorkOf) {
 	}
 }
 
+// away reports whether a runner that a spawn names has not asked for work lately. The one inside this server does so, or
+// is about to.
+func (s *Service) away(runner string) bool {
+	if runner == "" || runner == s.LocalRunner || runner == wire.TerminalRunner {
+		return false
+	}
+	s.runners.mu.Lock()
+	defer s.runners.mu.Unlock()
+	said, known := s.runners.known[runner]
+	return !known || s.gone(said)
+}
+
+// gone reports whether a runner has not asked for so long that it is no longer shown.
+func (s *Service) gone(said wire.Runner) bool {
+	return s.Now().UnixMilli()-int64(said.SeenAt) >= runnerGone.Milliseconds()
+}
+
 // clippedTo cuts what a runner says.
 func clippedTo(text string, most int) string {
 	text = safetext.Printable(text)
@@ -185,7 +202,7 @@ func (v View) ListRunners(_ *struct{}) (wire.Runners, error) {
 	s.runners.mu.Lock()
 	list := make([]wire.Runner, 0, len(s.runners.known))
 	for _, runner := range s.runners.known {
-		if s.Now().UnixMilli()-int64(runner.SeenAt) < runnerGone.Milliseconds() {
+		if !s.gone(runner) {
 			list = append(list, runner)
 		}
 	}

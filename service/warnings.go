@@ -10,6 +10,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // warningsOf returns what the caller of a command should know about its effects. The command has succeeded, so a caller
@@ -31,6 +32,15 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 					warnings = append(warnings, v.warning(w.Text, w.Next...))
 				}
 			}
+		})
+		if err != nil {
+			return nil
+		}
+	}
+	if spawned, ok := done.Data.(*events.SessionSpawned); ok && s.away(spawned.Runner) {
+		err := see(func(v View) {
+			warnings = append(warnings, v.warning(wire.RunnerAway(spawned.Runner)+", so nobody launches the agent",
+				"see `maestro runner list` for those that did"))
 		})
 		if err != nil {
 			return nil

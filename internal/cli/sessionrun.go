@@ -37,8 +37,8 @@ func waits(ctx context.Context, a *Run, x wire.Session) string {
 		return fmt.Sprintf("for runner %s: number %d in line, %d of %d places taken",
 			r.Name, place+1, r.Running, r.Limit)
 	}
-	return "for runner " + x.Runner +
-		", which has not asked for work lately: is its server running without --no-runner?"
+	return "for runner " + x.Runner + ", which has not asked for work lately: see `maestro runner list`; " +
+		"`maestro serve` has a runner, unless it has --no-runner"
 }
 
 // showRun shows the last run of a session, and what all its runs used.

@@ -180,6 +180,13 @@ func (a *Run) showLaunched(session sessionMade, about, runner string) {
 				"<command>`\n", session.SessionID, about, session.SessionID)
 			return
 		}
+		waits := slices.ContainsFunc(session.Warnings, func(warning string) bool {
+			return strings.HasPrefix(warning, wire.RunnerAway(runner))
+		})
+		if waits {
+			a.Print("Spawned %s: %s; it waits for runner %s\n", session.SessionID, about, runner)
+			return
+		}
 		a.Print("Spawned %s: %s; runner %s launches its agent\n", session.SessionID, about, runner)
 		if !a.isSession() {
 			a.Print("follow it with `maestro session logs %s --follow`\n", session.SessionID)

@@ -98,6 +98,11 @@ type Runner struct {
 	SeenAt events.Millis `json:"seenAt"`
 }
 
+// RunnerAway begins the warning of a spawn for a runner that has not asked for work lately.
+func RunnerAway(name string) string {
+	return "no runner called '" + name + "' has asked for work lately"
+}
+
 // The names of runners that need no enrolment: the one inside `maestro serve`, unless it is given another name, and the
 // one that launches an agent by hand, in a terminal.
 const (
