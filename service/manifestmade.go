@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"hash/crc32"
+	"slices"
+	"strings"
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/workers/manifest"
 )
@@ -22,6 +25,9 @@ func (s *Service) generateManifest(
 		from.Said.Session.AllowedCommands = left // as the decision cuts it
 	}
 	if err := s.KnownTemplate(x.TemplateID); err != nil && !s.decided(ctx, c, x) {
+		return nil, err
+	}
+	if err := s.knownAgent(x.Agent); err != nil && !s.decided(ctx, c, x) {
 		return nil, err
 	}
 	g := &gathering{
@@ -56,6 +62,22 @@ func (s *Service) generateManifest(
 		return nil, err
 	}
 	return canonical, nil
+}
+
+// knownAgent refuses an agent that the home does not configure. A manifest says so too, in words for its author.
+func (s *Service) knownAgent(name string) error {
+	if s.Agents == nil || name == "" {
+		return nil
+	}
+	known := slices.Insert(s.agentNames(), 0, "auto")
+	if slices.Contains(known, name) {
+		return nil
+	}
+	refusal := Invalid("/agent", "There is no agent '%s' on the server's machine", safetext.Printable(name))
+	refusal.Why = "there are " + strings.Join(known, ", ")
+	refusal.Next = "name one of them, or add it to agents.json of the server's home; if it is in there, `maestro " +
+		"doctor` says what is wrong with that file"
+	return refusal
 }
 
 // bytesPerStep is how many bytes of a manifest that is read or written count as one step. Neither happens in the

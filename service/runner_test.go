@@ -227,3 +227,26 @@ func TestSpawnForUnknownRunnerWarns(t *testing.T) {
 		t.Errorf("once it has asked: %s", got)
 	}
 }
+
+// A spawn for an agent that the home does not configure names those that there are, in the words of a spawn.
+func TestSpawnForUnknownAgent(t *testing.T) {
+	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
+	w.Agents = func() []string { return []string{"claude", "notes"} }
+	task, _ := w.team()
+	spawn := func(agent string) error {
+		_, err := w.try(w.admin(), "session:spawn",
+			`{"project":"`+w.projectOf(task)+`","taskIds":["`+task+`"],"agent":"`+agent+`"}`, "spawn "+agent)
+		return err
+	}
+	var refused *commands.Refusal
+	if err := spawn("nots"); !errors.As(err, &refused) || refused.Pointer != "/agent" ||
+		!strings.HasPrefix(refused.Message, "There is no agent 'nots'") ||
+		refused.Why != "there are auto, claude, notes" || !strings.Contains(refused.Next, "agents.json") {
+		t.Errorf("got %+v, %v", refused, err)
+	}
+	for _, agent := range []string{"", "auto", "notes"} {
+		if err := spawn(agent); err != nil {
+			t.Errorf("agent %q: %v", agent, err)
+		}
+	}
+}

@@ -40,7 +40,7 @@ func AsItWas(ctx context.Context, a *Run, kind, id, moment string) error {
 func ShowTask(a *Run, t wire.Task) { a.Result(t, func() { showTask(a, t) }) }
 
 // ShowSession shows a session as `maestro session info` does.
-func ShowSession(a *Run, x wire.Session) { a.Result(x, func() { showSession(a, x, "") }) }
+func ShowSession(a *Run, x wire.Session) { a.Result(x, func() { showSession(a, x, "", nil) }) }
 
 // ShowProject shows a project as `maestro project get` does.
 func ShowProject(a *Run, p wire.Project) { a.Result(p, func() { showProject(a, p) }) }

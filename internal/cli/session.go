@@ -183,7 +183,7 @@ func (c *sessionInfo) run(ctx context.Context, args []string) error {
 	}
 	shown.Waits = waits(ctx, c.Run, shown.Session)
 	c.Result(shown, func() {
-		showSession(c.Run, shown.Session, shown.Waits)
+		showSession(c.Run, shown.Session, shown.Waits, asks(ctx, c.Run, shown.Session))
 		c.Run.timeline(shown.Timeline)
 	})
 	return nil
@@ -209,9 +209,15 @@ func (a *Run) noSession(otherwise error) error {
 	return otherwise
 }
 
-func showSession(a *Run, x wire.Session, waits string) {
+func showSession(a *Run, x wire.Session, waits string, asks []string) {
 	a.hanging(x.ID+"  ", x.Name)
 	a.Field("Status", statusText(x)+Prefixed(": ", x.EndReason))
+	for _, question := range asks {
+		a.Field("Asks", safetext.OneLine(question))
+	}
+	if len(asks) > 0 {
+		a.Field("Answer", "see `maestro inbox --session "+x.ID+"`")
+	}
 	a.Field("Role", string(x.Role)+", strategy "+string(x.Strategy))
 	a.Field("Project", x.ProjectID)
 	a.Field("Tasks", allNamed(x.TaskIDs, x.Names))

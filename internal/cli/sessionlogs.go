@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 	"time"
 	"unicode"
@@ -118,7 +119,31 @@ func (c *sessionLogs) run(ctx context.Context, args []string) error {
 		}
 		show = func(line []byte) { c.tell(reader, line) }
 	}
-	return c.read(ctx, file, show, func() bool { return !h.Supervised(args[0]) })
+	shown := false
+	err = c.read(ctx, file, func(line []byte) {
+		shown = true
+		show(line)
+	}, func() bool { return !h.Supervised(args[0]) })
+	if err == nil && c.of == logOutput {
+		c.tellOfErrors(ctx, h, args[0], shown)
+	}
+	return err
+}
+
+// tellOfErrors says where to look if the agent failed, or printed nothing: a program says on its standard error why it
+// cannot work.
+func (c *sessionLogs) tellOfErrors(ctx context.Context, h *home.Home, session string, shown bool) {
+	saved, err := c.saved(ctx, h, session)
+	if err != nil || saved.Exit == nil {
+		return
+	}
+	code := saved.Exit.Code
+	if well := saved.Exit.Signal == "" && code != nil && *code == 0; well && shown {
+		return
+	}
+	if info, err := os.Lstat(saved.Errors); err == nil && info.Size() > 0 {
+		c.Say("maestro: the agent also wrote to its standard error: see `maestro session logs %s --of errors`\n", session)
+	}
 }
 
 // launched returns what the supervisor of a session saved on this machine. With --follow, it waits for the launch of an

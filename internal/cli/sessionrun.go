@@ -41,6 +41,21 @@ func waits(ctx context.Context, a *Run, x wire.Session) string {
 		"`maestro serve` has a runner, unless it has --no-runner"
 }
 
+// asks returns the questions of a session that wait for the user: nothing else says why a run does not begin.
+func asks(ctx context.Context, a *Run, x wire.Session) (questions []string) {
+	if a.moment != "" || x.EndedAt != nil || a.isSession() {
+		return nil
+	}
+	items, err := Ask(ctx, a, (*client.Client).Inbox, wire.InboxFilter{SessionID: x.ID, Kind: "question"})
+	if err != nil {
+		return nil // what is known of the session is shown all the same
+	}
+	for _, item := range items {
+		questions = append(questions, item.Message)
+	}
+	return questions
+}
+
 // showRun shows the last run of a session, and what all its runs used.
 func showRun(a *Run, x wire.Session, waits string) {
 	a.Field("Runner", x.Runner)
