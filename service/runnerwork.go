@@ -170,8 +170,8 @@ func (s *Service) seen(in *wire.RunnerWorkOf) {
 	}
 }
 
-// away reports whether a runner that a spawn names has not asked for work lately. The one inside this server does so, or
-// is about to.
+// away reports whether a runner that a spawn names has not asked for work lately. The one inside this server does so,
+// or is about to.
 func (s *Service) away(runner string) bool {
 	if runner == "" || runner == s.LocalRunner || runner == wire.TerminalRunner {
 		return false

@@ -137,12 +137,13 @@ func (c *sessionLogs) tellOfErrors(ctx context.Context, h *home.Home, session st
 	if err != nil || saved.Exit == nil {
 		return
 	}
-	code := saved.Exit.Code
-	if well := saved.Exit.Signal == "" && code != nil && *code == 0; well && shown {
-		return
+	unexplained := saved.Exit.Code != nil && *saved.Exit.Code > 0 && saved.Exit.Reason == ""
+	if shown && !unexplained {
+		return // nothing failed, or it is known what did: somebody killed it, or its output says it
 	}
 	if info, err := os.Lstat(saved.Errors); err == nil && info.Size() > 0 {
-		c.Say("maestro: the agent also wrote to its standard error: see `maestro session logs %s --of errors`\n", session)
+		c.Say("maestro: the agent also wrote to its standard error: see `maestro session logs %s --of errors`\n",
+			session)
 	}
 }
 

@@ -126,7 +126,8 @@ func unreadable(err error, content []byte, fields []string) *ConfigError {
 	case isUnknown:
 		fault.Fix = "use one of its fields: " + strings.Join(fields, ", ")
 		if near := safetext.Nearest(strings.Trim(unknown, `"`), fields); near != "" {
-			fault.Fix = "write " + strconv.Quote(near) + " if that was meant; its fields are " + strings.Join(fields, ", ")
+			fault.Fix = "write " + strconv.Quote(near) + " if that was meant; its fields are " +
+				strings.Join(fields, ", ")
 		}
 	}
 	return fault
@@ -161,15 +162,16 @@ func (s *Settings) fault(name string) *ConfigError {
 		}
 	}
 	if !validName(name) {
-		return wrong("", "an agent's name has only lower-case letters, digits, and hyphens between them, and is not auto",
+		return wrong("",
+			"an agent's name has only lower-case letters, digits, and hyphens between them, and is not auto",
 			"give the agent another name")
 	}
 	const commands = "remove it: only agents with a command have it"
 	if known(name) {
 		switch {
 		case s.Command != nil:
-			return wrong("/command", name+" has no command", "name its program with path, and its arguments with args; "+
-				"or give the agent another name")
+			return wrong("/command", name+" has no command",
+				"name its program with path, and its arguments with args; or give the agent another name")
 		case s.Prompt != "":
 			return wrong("/prompt", name+" always gets its prompt on standard input", commands)
 		case s.Output != "":
@@ -193,7 +195,8 @@ func (s *Settings) fault(name string) *ConfigError {
 	case s.Login != nil:
 		return wrong("/login", "the agent is not claude, codex or gemini", theirs)
 	case !slices.Contains([]string{"", "stdin", "file"}, s.Prompt):
-		return wrong("/prompt", strconv.Quote(s.Prompt)+" is no way to get a prompt", "write stdin or file, or remove it")
+		return wrong("/prompt", strconv.Quote(s.Prompt)+" is no way to get a prompt",
+			"write stdin or file, or remove it")
 	case !slices.Contains([]string{"", "text", "jsonl"}, s.Output):
 		return wrong("/output", strconv.Quote(s.Output)+" is no form of output", "write text or jsonl, or remove it")
 	}
@@ -202,7 +205,8 @@ func (s *Settings) fault(name string) *ConfigError {
 
 // absolutely says how to find the absolute path of a program.
 func absolutely(program string) string {
-	return "write the whole path, from / on; `command -v " + filepath.Base(program) + "` shows that of a program in PATH"
+	return "write the whole path, from / on; `command -v " + filepath.Base(program) +
+		"` shows that of a program in PATH"
 }
 
 func (s *Settings) faultyVariable() *ConfigError {

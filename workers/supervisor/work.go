@@ -203,7 +203,8 @@ func (s *supervisor) prepare(
 func (s *supervisor) escalate(ctx context.Context, failed *preflight.Failure, attempt int) (again bool, err error) {
 	s.logger.Warn("the run cannot start", "check", failed.Check, "path", failed.Path, "why", failed.Message)
 	question := &events.PreflightFailed{Path: failed.Path, Message: failed.Message, Fix: failed.Fix}
-	s.Tell("The run cannot start. %s Then answer the question in `maestro inbox`.", safetext.OneLine(question.Question()))
+	s.Tell("The run cannot start. %s Then answer the question in `maestro inbox`.",
+		safetext.OneLine(question.Question()))
 	answer, err := s.calls.do(ctx, s.calls.runner, "preflight:failed", &commands.FailPreflight{
 		SessionID: s.SessionID,
 		Run:       s.Run,

@@ -191,7 +191,7 @@ func TestServersPlacesCount(t *testing.T) {
 	}{
 		"the server's PATH has it":  {says: said(host, elsewhere, work), admin: true, dir: work},
 		"no server says":            {admin: true, want: agentMissing, whose: shells},
-		"another machine's":         {says: said("far", elsewhere, work), admin: true, want: agentMissing, whose: shells},
+		"another machine's":         {says: said("x", elsewhere, work), admin: true, want: agentMissing, whose: shells},
 		"an auditor may not see it": {says: said(host, elsewhere, work), want: agentMissing, whose: shells},
 		"only the shell's has it": {
 			says:     said(host, "/nowhere", work),
