@@ -114,6 +114,43 @@ func Signal(pids []int, signal syscall.Signal) {
 // Kill kills processes.
 func Kill(pids []int) { Signal(pids, syscall.SIGKILL) }
 
+// Continue continues a process that was stopped.
+func Continue(pid int) { Signal([]int{pid}, syscall.SIGCONT) }
+
+// mostRounds bounds how often KillTree looks: something may start processes faster than it finds them.
+const mostRounds = 100
+
+// KillTree kills a process that has called [Adopt], with everything below it. The process is stopped first, so that it
+// starts nothing more, and what loses its parent stays below it. A killed process starts no other, so it is over once
+// only killed ones are found. KillTree does not wait until they have ended.
+func KillTree(top int) {
+	Signal([]int{top}, syscall.SIGSTOP)
+	killed := map[int]bool{}
+	for range mostRounds {
+		var found []int
+		for _, pid := range Below(top) {
+			if !killed[pid] {
+				killed[pid], found = true, append(found, pid)
+			}
+		}
+		if len(found) == 0 {
+			break
+		}
+		Kill(found)
+	}
+	Kill([]int{top})
+}
+
+// Started returns when a process started, in clock ticks since the machine did, 0 if there is none. With its id, that
+// names one process for good.
+func Started(pid int) uint64 {
+	p, err := Read(os.ReadFile, pid)
+	if err != nil {
+		return 0
+	}
+	return p.Started
+}
+
 // children returns the children of every process.
 func children() map[int][]int {
 	children := map[int][]int{}

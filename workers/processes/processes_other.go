@@ -35,6 +35,15 @@ func Signal([]int, syscall.Signal) {}
 // Kill does nothing.
 func Kill([]int) {}
 
+// Continue does nothing.
+func Continue(int) {}
+
+// KillTree does nothing.
+func KillTree(int) {}
+
+// Started returns 0: this system does not list processes.
+func Started(int) uint64 { return 0 }
+
 // With returns nothing: this system does not show environments.
 func With(string) []int { return nil }
 

@@ -64,8 +64,8 @@ type Config struct {
 	Limit  int
 	Server Server
 	Home   *home.Home
-	// Start starts a supervisor; it returns once the process exists, and calls ended when it has ended.
-	Start func(c supervisor.Config, ended func(error)) error
+	// Start starts a supervisor; it returns once the process exists, with its id, and calls ended when it has ended.
+	Start func(c supervisor.Config, ended func(error)) (pid int, err error)
 	// Layers are the layers of confinement that this machine has for a run.
 	Layers []confine.Layer
 	// SearchPath is the PATH of the supervisors, in which they look for the programs of agents.
@@ -82,7 +82,7 @@ type Runner struct {
 
 	mu sync.Mutex
 	// started are the supervisors that this process started and that have not ended, by session.
-	started map[string]bool
+	started map[string]child
 	// running is how many workers ran when it was compared last.
 	running int
 	// failed counts, by run, the supervisors that ended before they had begun.
@@ -91,16 +91,22 @@ type Runner struct {
 	digest  string
 	// again ends the present question for work, because what the runner says about itself has changed.
 	again func()
+
+	// leaving are the supervisors whose run is over, with the time since when that is known, and forced says why the
+	// runner killed some, by run. Only compare uses them.
+	leaving map[child]time.Time
+	forced  map[string]string
 }
 
 // New returns a runner.
 func New(c Config) *Runner {
 	return &Runner{
 		Config:  c,
-		started: map[string]bool{},
+		started: map[string]child{},
 		failed:  map[string]int{},
 		changed: make(chan struct{}, 1),
 		again:   func() {},
+		forced:  map[string]string{},
 	}
 }
 
@@ -181,6 +187,7 @@ func (r *Runner) said() wire.RunnerWorkOf {
 
 // compare does what follows from the difference between what is to run and what runs.
 func (r *Runner) compare(ctx context.Context, work wire.RunnerWork) {
+	r.end(work)
 	running := map[events.Role]int{} // orchestrators wait for workers, so each kind has places of its own
 	var claims []wire.RunnerSession
 	for _, x := range work.Sessions {
@@ -224,7 +231,7 @@ func (r *Runner) compare(ctx context.Context, work wire.RunnerWork) {
 // runs reports whether a supervisor of a session runs.
 func (r *Runner) runs(session string) bool {
 	r.mu.Lock()
-	started := r.started[session]
+	_, started := r.started[session]
 	r.mu.Unlock()
 	return started || r.Home.Supervised(session)
 }
@@ -331,10 +338,10 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 	c.Home, c.Server = r.Home.Dir(), r.Server.Base()
 	c.SessionToken, c.RunnerToken, c.Layers = own.Token, speaks.Token, r.layersOf(x)
 	r.mu.Lock()
-	r.started[x.ID] = true
+	r.started[x.ID] = child{run: x.Run}
 	r.again()
 	r.mu.Unlock()
-	err = r.Start(c, func(err error) {
+	pid, err := r.Start(c, func(err error) {
 		if err != nil {
 			r.Logger.Warn("a supervisor ended with an error", "session", x.ID, "run", x.Run, "why", err,
 				"log", r.Home.SupervisorLogPath(x.ID))
@@ -348,8 +355,14 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 	})
 	if err != nil {
 		r.ended(x.ID)
+		return err
 	}
-	return err
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, runs := r.started[x.ID]; runs {
+		r.started[x.ID] = childOf(x.Run, pid)
+	}
+	return nil
 }
 
 // unstarted returns how often a supervisor of the run ended before it had begun.
@@ -359,7 +372,9 @@ func (r *Runner) unstarted(x wire.RunnerSession) int {
 	return r.failed[runOf(x)]
 }
 
-func runOf(x wire.RunnerSession) string { return fmt.Sprintf("%s/%d", x.ID, x.Run) }
+func runOf(x wire.RunnerSession) string { return runKey(x.ID, x.Run) }
+
+func runKey(session string, run int) string { return fmt.Sprintf("%s/%d", session, run) }
 
 // ended notes that a supervisor ended.
 func (r *Runner) ended(session string) {
@@ -378,6 +393,9 @@ func (r *Runner) recover(ctx context.Context, x wire.RunnerSession) {
 	exit := supervisor.Exit{
 		Reason:       "its supervisor ended without a record: it was killed, or the machine was restarted",
 		Conversation: x.Conversation,
+	}
+	if forced, ok := r.forced[runOf(x)]; ok {
+		exit.Reason = forced
 	}
 	if saved, known := r.saved(x.ID); known && saved.Run == x.Run {
 		if saved.Reported {
@@ -415,6 +433,7 @@ func (r *Runner) exited(ctx context.Context, x wire.RunnerSession, exit supervis
 	_, err := r.Server.Do(ctx, "session:exited", exit.Command(x.ID, x.Run),
 		client.Options{Key: supervisor.ExitKey(x.ID, x.Run)})
 	if err == nil {
+		delete(r.forced, runOf(x))
 		r.Logger.Info("the exit of an agent is recorded", "session", x.ID, "run", x.Run, "why", exit.Reason)
 		return
 	}

@@ -38,6 +38,8 @@ type machine struct {
 	manifest json.RawMessage
 	// repeated says that the server has answered the claims before.
 	repeated bool
+	// pid is the process of the supervisors that are started.
+	pid int
 	// claims are the claims that were made.
 	claims []*commands.ClaimSession
 }
@@ -56,14 +58,14 @@ func newMachine(t *testing.T, limit int) *machine {
 		Limit:  limit,
 		Server: m,
 		Home:   h,
-		Start: func(c supervisor.Config, ended func(error)) error {
+		Start: func(c supervisor.Config, ended func(error)) (int, error) {
 			if m.fail != nil {
-				return m.fail
+				return 0, m.fail
 			}
 			m.did = append(m.did,
 				fmt.Sprintf("start %s run %d %s %s", c.SessionID, c.Run, c.SessionToken, c.RunnerToken))
 			m.ends[c.SessionID] = ended
-			return nil
+			return m.pid, nil
 		},
 		Logger: slog.New(slog.DiscardHandler),
 		After:  time.After,

@@ -14,15 +14,15 @@ import (
 
 // Detached returns the function that starts supervisors as processes of their own, which outlive this one: in a session
 // of their own, with their own log. What to run, with its secrets, goes through a pipe.
-func Detached(h *home.Home, environ []string) func(c supervisor.Config, ended func(error)) error {
-	return func(c supervisor.Config, ended func(error)) error {
+func Detached(h *home.Home, environ []string) func(c supervisor.Config, ended func(error)) (pid int, err error) {
+	return func(c supervisor.Config, ended func(error)) (int, error) {
 		content, err := json.Marshal(c)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		log, err := h.SupervisorLog(c.SessionID)
 		if err != nil {
-			return fmt.Errorf("open the log of a supervisor: %w", err)
+			return 0, fmt.Errorf("open the log of a supervisor: %w", err)
 		}
 		defer func() { _ = log.Close() }() // the process has its own
 		cmd := exec.Command(c.Program, wire.ProgramSupervisor, c.SessionID)
@@ -31,12 +31,12 @@ func Detached(h *home.Home, environ []string) func(c supervisor.Config, ended fu
 		cmd.SysProcAttr = detached()
 		read, write, err := os.Pipe()
 		if err != nil {
-			return err
+			return 0, err
 		}
 		cmd.Stdin = read
 		if err := cmd.Start(); err != nil {
 			_, _ = read.Close(), write.Close()
-			return fmt.Errorf("start a supervisor: %w", err)
+			return 0, fmt.Errorf("start a supervisor: %w", err)
 		}
 		_ = read.Close() // the process has its own
 		go func() {
@@ -44,6 +44,6 @@ func Detached(h *home.Home, environ []string) func(c supervisor.Config, ended fu
 			_ = write.Close()
 			ended(cmd.Wait())
 		}()
-		return nil
+		return cmd.Process.Pid, nil
 	}
 }

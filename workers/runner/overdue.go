@@ -1,0 +1,91 @@
+package runner
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"maestro/service/wire"
+	"maestro/workers/processes"
+)
+
+// What a supervisor may take to end once its run is over. It notices that within a heartbeat, ends its agent in three
+// steps, and delivers what the agent reported; whatever it leaves undone is in the home.
+const (
+	// continuesAfter is when it is continued: somebody may have stopped it, and it ends by itself then.
+	continuesAfter = 10 * time.Second
+	// endsWithin is when it is killed.
+	endsWithin = 30 * time.Second
+)
+
+// child is the supervisor of a run.
+type child struct {
+	run int
+	pid int
+	// since tells the process from a later one with the same id.
+	since uint64
+}
+
+func childOf(run, pid int) child { return child{run, pid, processes.Started(pid)} }
+
+// exists reports whether the process runs and is known to be the supervisor.
+func (c child) exists() bool { return c.since != 0 && processes.Started(c.pid) == c.since }
+
+// supervisorOf returns the process that supervises a run of a session, up to a number.
+func (r *Runner) supervisorOf(session string, upTo int) (c child, runs bool) {
+	r.mu.Lock()
+	c, runs = r.started[session]
+	r.mu.Unlock()
+	if !runs {
+		saved, known := r.saved(session)
+		c = child{saved.Run, saved.PID, saved.Since}
+		runs = known && saved.Runner == r.Name && r.Home.Supervised(session)
+	}
+	return c, runs && c.run <= upTo && c.exists()
+}
+
+// end ends the supervisors that should have ended long ago: one that was stopped, or that hangs, keeps an agent alive
+// whose session has ended.
+func (r *Runner) end(work wire.RunnerWork) {
+	over := map[string]int{} // the last run that is over, by session
+	listed := map[string]bool{}
+	for _, x := range work.Sessions {
+		listed[x.ID] = true
+		switch {
+		case x.State == wire.WorkEnded:
+			over[x.ID] = x.Run
+		case x.State == wire.WorkClaim && x.Run > 1:
+			over[x.ID] = x.Run - 1
+		}
+	}
+	r.mu.Lock()
+	for session := range r.started {
+		if !listed[session] && work.Protocol > 0 && work.More == 0 { // the server knows that its run ended
+			over[session] = math.MaxInt
+		}
+	}
+	r.mu.Unlock()
+	now, leaving := time.Now(), map[child]time.Time{}
+	for session, run := range over {
+		c, runs := r.supervisorOf(session, run)
+		if !runs {
+			continue
+		}
+		since, known := r.leaving[c]
+		if !known {
+			since = now
+		}
+		leaving[c] = since
+		switch late := now.Sub(since); {
+		case late >= endsWithin:
+			r.Logger.Warn("a supervisor did not end after its session; it is killed", "session", session, "run", c.run,
+				"pid", c.pid)
+			r.forced[runKey(session, c.run)] = fmt.Sprintf(
+				"its supervisor did not end within %s after the session had ended, so the runner killed it", endsWithin)
+			processes.KillTree(c.pid)
+		case late >= continuesAfter:
+			processes.Continue(c.pid)
+		}
+	}
+	r.leaving = leaving
+}
