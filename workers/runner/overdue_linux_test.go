@@ -18,10 +18,8 @@ import (
 
 // tree is a process that is stopped, as a supervisor that hangs, with one below it that has a session of its own.
 type tree struct {
-	t          *testing.T
 	cmd        *exec.Cmd
 	top, below int
-	ended      bool
 }
 
 func newTree(t *testing.T) *tree {
@@ -35,13 +33,14 @@ func newTree(t *testing.T) *tree {
 		t.Fatal(err)
 	}
 	x := &tree{
-		t:   t,
 		cmd: cmd,
 		top: cmd.Process.Pid,
 	}
 	t.Cleanup(func() {
-		processes.KillTree(x.top)
-		x.end()
+		if cmd.ProcessState == nil { // nobody has waited for it, so that the id is still its own
+			processes.KillTree(x.top)
+			_ = cmd.Wait()
+		}
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -54,12 +53,12 @@ func newTree(t *testing.T) *tree {
 	return x
 }
 
-// end waits for the end of the process.
-func (x *tree) end() {
-	if !x.ended {
-		_, _ = x.cmd.Process.Wait()
-		x.ended = true
-	}
+// gone checks that the process was killed.
+func (x *tree) gone(t *testing.T) {
+	t.Helper()
+	becomes(t, x.top, "Z")
+	becomes(t, x.below, "Z")
+	_ = x.cmd.Wait()
 }
 
 // state is what the kernel says about a process: T if it is stopped, S if it sleeps, Z or "" if it has ended.
@@ -140,8 +139,7 @@ func TestSupervisorThatHangs(t *testing.T) {
 				becomes(t, x.below, "S")
 				after(time.Second)
 				m.sees(ended)
-				becomes(t, x.below, "Z")
-				x.end()
+				x.gone(t)
 				ends()
 				m.sees(ended, killed)
 			})
@@ -164,7 +162,7 @@ func TestSupervisorHangsBeforeTheNextRun(t *testing.T) {
 		m.sees(next)
 		after(endsWithin)
 		m.sees(next)
-		x.end()
+		x.gone(t)
 		if err := files.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +230,6 @@ func TestSupervisorHangsAfterItsReport(t *testing.T) {
 		m.runner.compare(t.Context(), wire.RunnerWork{Protocol: 1})
 		after(endsWithin)
 		m.runner.compare(t.Context(), wire.RunnerWork{Protocol: 1})
-		x.end()
+		x.gone(t)
 	})
-	becomes(t, x.below, "Z")
 }
