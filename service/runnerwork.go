@@ -157,6 +157,7 @@ func (s *Service) seen(in *wire.RunnerWorkOf) {
 	}
 	said.Limit, _ = strconv.Atoi(in.Limit)
 	said.Running, _ = strconv.Atoi(in.Running)
+	said.Asking, _ = strconv.Atoi(in.Asking)
 	if in.Layers != "" {
 		said.Layers = strings.Split(clippedTo(in.Layers, layersShown), ",")
 	}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -17,6 +20,16 @@ func (h *agentsHome) session(id string) wire.Session {
 	return x
 }
 
+// questions are those that wait for the user.
+func (h *agentsHome) questions() []wire.InboxItem {
+	h.t.Helper()
+	items, err := h.admin().Inbox(h.t.Context(), wire.InboxFilter{Kind: "question"})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return items
+}
+
 // TestKillReachesStoppedSupervisors: a supervisor that somebody stopped is continued once its session has ended, and
 // then ends its agent.
 func TestKillReachesStoppedSupervisors(t *testing.T) {
@@ -31,6 +44,42 @@ func TestKillReachesStoppedSupervisors(t *testing.T) {
 	h.until("its run is over", func() bool { return h.session(session).Run.ExitedAt != nil })
 	if x := h.session(session); x.Status != "stopped" || x.Run.Reason != "the session has ended" {
 		t.Errorf("the session is %s, and its run ended because %q", x.Status, x.Run.Reason)
+	}
+	h.nothingLeft()
+}
+
+// TestRunThatAsksLeavesItsPlace: while a run waits for the answer to a failed check, another session's agent has its
+// place. Once it is answered, it waits until there is one again.
+func TestRunThatAsksLeavesItsPlace(t *testing.T) {
+	t.Parallel()
+	h := newAgents(t, scripted, "--agents", "1")
+	missing := filepath.Join(filepath.Dir(h.target), "missing")
+	asks := h.spawn(map[string]any{"workingDirectory": missing})
+	h.until("its check fails", func() bool { return len(h.questions()) == 1 })
+	works := h.spawn(nil)
+	h.until("the next agent reports", func() bool { return h.steps(works)["step 3"] > 0 })
+	if err := os.Mkdir(missing, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.made(h.admin(), "input:answer", map[string]any{"inputId": h.questions()[0].InputID, "answer": "retry"})
+	saved := filepath.Join(h.home, "sessions", asks, "run.json")
+	h.until("the answered run waits for a place", func() bool {
+		content, err := os.ReadFile(saved)
+		return err == nil && strings.Contains(string(content), `"place":"line"`)
+	})
+	for _, dir := range []string{missing, h.target} {
+		if n := len(h.steps(asks)); n > 0 {
+			t.Errorf("its agent reported %d steps while another one had the only place", n)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, session := range []string{asks, works} {
+		h.until("session "+session+" has ended", func() bool { return h.session(session).EndedAt != nil })
+		if x := h.session(session); x.Status != "completed" || x.Run.Number != 1 {
+			t.Errorf("session %s is %s after run %d: %s", session, x.Status, x.Run.Number, x.EndReason)
+		}
 	}
 	h.nothingLeft()
 }

@@ -21,8 +21,9 @@ func newRunnerList(a *Run) *cobra.Command {
 		Use:   "list",
 		Short: "List the runners that asked for work lately",
 		Args:  Takes,
-		Long: `List the runners: how many agents each runs, how many it runs at most, and how
-many sessions wait in line for it.`,
+		Long: `List the runners: how many agents each runs, how many it runs at most, how many
+sessions wait in line for it, and how many of its runs wait for your answer,
+because a check before the launch failed.`,
 	}
 	cmd.RunE = Running(func(ctx context.Context, _ []string) error {
 		list, err := Look(ctx, a, (*client.Client).Runners)
@@ -30,13 +31,14 @@ many sessions wait in line for it.`,
 			return err
 		}
 		List(a, list.Runners, "No runner asked for work lately: `maestro serve` has one, unless it has --no-runner",
-			[]string{"NAME", "HOST", "RUNS", "WAITING", "CONFINES WITH"}, func(r wire.Runner) []string {
+			[]string{"NAME", "HOST", "RUNS", "WAITING", "ASKING", "CONFINES WITH"}, func(r wire.Runner) []string {
 				layers := "nothing"
 				if len(r.Layers) > 0 {
 					layers = strings.Join(r.Layers, ", ")
 				}
 				return []string{
-					r.Name, r.Host, fmt.Sprintf("%d of %d", r.Running, r.Limit), strconv.Itoa(r.Waiting), layers,
+					r.Name, r.Host, fmt.Sprintf("%d of %d", r.Running, r.Limit), strconv.Itoa(r.Waiting),
+					strconv.Itoa(r.Asking), layers,
 				}
 			})
 		return nil

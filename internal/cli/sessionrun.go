@@ -34,8 +34,12 @@ func waits(ctx context.Context, a *Run, x wire.Session) string {
 		if place < 0 {
 			return fmt.Sprintf("for runner %s: %d are in line", r.Name, r.Waiting)
 		}
-		return fmt.Sprintf("for runner %s: number %d in line, %d of %d places taken",
+		text := fmt.Sprintf("for runner %s: number %d in line, %d of %d places taken",
 			r.Name, place+1, r.Running, r.Limit)
+		if r.Asking > 0 {
+			text += fmt.Sprintf("; %s asked you something before the launch: see `maestro inbox`", Many(r.Asking, "run"))
+		}
+		return text
 	}
 	return "for runner " + x.Runner + ", which has not asked for work lately: see `maestro runner list`; " +
 		"`maestro serve` has a runner, unless it has --no-runner"

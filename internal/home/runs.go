@@ -3,6 +3,7 @@ package home
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,10 +12,11 @@ import (
 )
 
 // The files of a session's runs, in sessions/<id>/: the lock that its supervisor holds, what is known of the run, the
-// decisions about the agent's tool calls, and what the supervisor itself printed.
+// mark that it was given a place, the decisions about the agent's tool calls, and what the supervisor itself printed.
 const (
 	runLock        = "run.lock"
 	runFile        = "run.json"
+	placeFile      = "run.place"
 	decisionsFile  = "decisions.jsonl"
 	supervisorFile = "supervisor.log"
 )
@@ -76,6 +78,35 @@ func (r *RunFiles) Save(content []byte) error {
 		return fmt.Errorf("save the state of a run: %w", err)
 	}
 	return errors.Join(files.SyncNames(dir), dir.Close())
+}
+
+// GivePlace marks that a run which waited has a place again.
+func (h *Home) GivePlace(session string) error {
+	f, err := files.OpenOrCreate(h.root, path.Join(sessionsDir, session, placeFile), os.O_WRONLY)
+	if err != nil {
+		return fmt.Errorf("give a run a place: %w", err)
+	}
+	return f.Close()
+}
+
+// HasPlace reports whether a run that waited was given a place.
+func (h *Home) HasPlace(session string) bool {
+	_, err := h.root.Stat(path.Join(sessionsDir, session, placeFile))
+	return err == nil
+}
+
+// HasPlace reports whether the run was given a place.
+func (r *RunFiles) HasPlace() bool {
+	_, err := r.home.root.Stat(path.Join(r.dir, placeFile))
+	return err == nil
+}
+
+// DropPlace removes the mark of a place.
+func (r *RunFiles) DropPlace() error {
+	if err := r.home.root.Remove(path.Join(r.dir, placeFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("leave the place of a run: %w", err)
+	}
+	return nil
 }
 
 // Decisions opens the log of the decisions about the agent's tool calls, to append to it. It is outside of what an

@@ -19,6 +19,7 @@ type RunnerWorkOf struct {
 	Version  string `query:"version" doc:"the version of its program"`
 	Limit    string `query:"limit" doc:"how many agents it runs at once"`
 	Running  string `query:"running" doc:"how many agents it runs now"`
+	Asking   string `query:"asking" doc:"how many of its runs wait for the answer to a failed check"`
 	Layers   string `query:"layers" doc:"the layers of confinement that its machine offers, with commas between them"`
 
 	Workspaces string `query:"workspaces" doc:"the directory of the workspaces of its agents"`
@@ -91,6 +92,8 @@ type Runner struct {
 	Limit   int `json:"limit"`
 	Running int `json:"running"`
 	Waiting int `json:"waiting"`
+	// Asking is how many of its runs wait for the answer to a failed check. Up to Limit of each role take no place.
+	Asking int `json:"asking,omitempty"`
 	// Workers and Orchestrators are the first that wait, in their order: each role has places of its own.
 	Workers       []string `json:"workers,omitempty"`
 	Orchestrators []string `json:"orchestrators,omitempty"`

@@ -5423,6 +5423,11 @@ export interface components {
         };
         /** @description What a runner said about itself last. */
         Runner: {
+            /**
+             * Format: int64
+             * @description How many of its runs wait for the answer to a failed check. Up to limit of each role take no place.
+             */
+            asking?: number;
             host?: string;
             layers: string[];
             /**
@@ -12832,6 +12837,8 @@ export interface operations {
                 limit?: number;
                 /** @description how many agents it runs now */
                 running?: string;
+                /** @description how many of its runs wait for the answer to a failed check */
+                asking?: string;
                 /** @description the layers of confinement that its machine offers, with commas between them */
                 layers?: string;
                 /** @description the directory of the workspaces of its agents */

@@ -83,8 +83,9 @@ type Runner struct {
 	mu sync.Mutex
 	// started are the supervisors that this process started and that have not ended, by session.
 	started map[string]child
-	// running is how many workers ran when it was compared last.
-	running int
+	// running is how many workers ran when it was compared last, asking how many runs waited for the answer to a failed
+	// check.
+	running, asking int
 	// failed counts, by run, the supervisors that ended before they had begun.
 	failed  map[string]int
 	changed chan struct{}
@@ -178,6 +179,7 @@ func (r *Runner) said() wire.RunnerWorkOf {
 		Version:  r.Supervisor.Version,
 		Limit:    strconv.Itoa(r.Limit),
 		Running:  strconv.Itoa(r.running),
+		Asking:   strconv.Itoa(r.asking),
 		Layers:   strings.Join(confine.Names(confine.Policy{}.Layers(r.Layers)), ","),
 
 		Workspaces: r.Supervisor.Workspaces,
@@ -188,14 +190,20 @@ func (r *Runner) said() wire.RunnerWorkOf {
 // compare does what follows from the difference between what is to run and what runs.
 func (r *Runner) compare(ctx context.Context, work wire.RunnerWork) {
 	r.end(work)
-	running := map[events.Role]int{} // orchestrators wait for workers, so each kind has places of its own
-	var claims []wire.RunnerSession
+	at := places{
+		limit:   r.Limit,
+		running: map[events.Role]int{},
+		asking:  map[events.Role]int{},
+	}
+	var claims, line []wire.RunnerSession
 	for _, x := range work.Sessions {
 		switch {
 		case x.State == wire.WorkClaim:
 			claims = append(claims, x)
 		case r.runs(x.ID):
-			running[x.Role]++
+			if !r.counts(&at, x) {
+				line = append(line, x)
+			}
 		case x.State == wire.WorkRunning && !r.began(x):
 			if r.unstarted(x) >= mostStarts {
 				r.exited(ctx, x, supervisor.Exit{
@@ -204,26 +212,23 @@ func (r *Runner) compare(ctx context.Context, work wire.RunnerWork) {
 				})
 				continue
 			}
-			running[x.Role]++
+			at.running[x.Role]++
 			r.start(ctx, x)
 		default:
 			r.recover(ctx, x)
 		}
 	}
-	defer func() {
-		r.mu.Lock()
-		r.running = running[events.RoleWorker]
-		r.mu.Unlock()
-	}()
+	defer r.note(&at)
+	r.giveBack(&at, line)
 	for _, x := range claims {
 		if ctx.Err() != nil {
 			return
 		}
-		if running[x.Role] >= r.Limit || r.runs(x.ID) { // the supervisor of the run before is about to end
+		if !at.free(x.Role) || r.runs(x.ID) { // the supervisor of the run before is about to end
 			continue
 		}
 		if r.claim(ctx, x) {
-			running[x.Role]++
+			at.running[x.Role]++
 		}
 	}
 }

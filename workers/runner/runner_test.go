@@ -272,3 +272,71 @@ func TestRepeatedClaimLaunchesNothing(t *testing.T) {
 	m.repeated = true
 	m.sees([]wire.RunnerSession{session("a", wire.WorkClaim, 1)}, "claim a/1/claim")
 }
+
+// A run that waits for the answer to a failed check leaves its place, and gets one again before a session that has not
+// begun. As many runs may wait as there are places; the others keep theirs.
+func TestAskingTakesNoPlace(t *testing.T) {
+	m := newMachine(t, 1)
+	var held []*home.RunFiles
+	says := func(session string, place supervisor.Place) {
+		t.Helper()
+		m.supervised(session, supervisor.Saved{Run: 1, Place: place})
+		files, err := m.home.TakeRun(session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, files)
+	}
+	leaves := func() {
+		t.Helper()
+		for _, files := range held {
+			if err := files.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		held = nil
+	}
+	defer leaves()
+	line := func(running ...string) (list []wire.RunnerSession) {
+		for _, id := range []string{"a", "b", "c"} {
+			state := wire.WorkClaim
+			if slices.Contains(running, id) {
+				state = wire.WorkRunning
+			}
+			x := session(id, state, 1)
+			x.Role = events.RoleWorker
+			list = append(list, x)
+		}
+		return list
+	}
+	asks := func(want, running string) {
+		t.Helper()
+		if said := m.runner.said(); said.Asking != want || said.Running != running {
+			t.Errorf("it says that %s ask and %s run, want %s and %s", said.Asking, said.Running, want, running)
+		}
+	}
+	says("a", supervisor.PlaceAsks)
+	m.sees(line("a"), "claim b/1/claim", "start b run 1 secret-of-b speaks-for-b")
+	asks("1", "1")
+	says("b", supervisor.PlaceAsks)
+	m.sees(line("a", "b")) // the place of those that ask is taken, too
+	asks("2", "1")
+	leaves()
+	says("a", supervisor.PlaceLine)
+	says("b", supervisor.PlaceTaken)
+	m.sees(line("a", "b"))
+	if m.home.HasPlace("a") {
+		t.Error("a run got a place that another one has")
+	}
+	asks("0", "1")
+	leaves()
+	says("a", supervisor.PlaceLine)
+	m.ends["b"](nil)
+	m.supervised("b", supervisor.Saved{Run: 1, Reported: true})
+	m.sees(line("a", "b")) // c has to wait
+	if !m.home.HasPlace("a") {
+		t.Error("a run that has its answer got no place")
+	}
+	m.sees(line("a", "b"))
+	asks("0", "1")
+}

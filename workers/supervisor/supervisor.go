@@ -121,6 +121,8 @@ type Saved struct {
 	Errors string `json:"errors,omitempty"`
 	// Socket is where the agent's programs find the supervisor: they have it in their environment.
 	Socket string `json:"socket,omitempty"`
+	// Place is what the run has of the runner's places.
+	Place Place `json:"place,omitempty"`
 	// Reported says that the server knows.
 	Reported bool `json:"reported,omitempty"`
 }

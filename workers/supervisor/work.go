@@ -220,8 +220,15 @@ func (s *supervisor) escalate(ctx context.Context, failed *preflight.Failure, at
 	if err != nil {
 		return false, err
 	}
+	left := s.leavePlace()
 	text, err := s.answerTo(ctx, input)
-	return err == nil && text != events.PreflightGiveUp, err
+	if err != nil || text == events.PreflightGiveUp {
+		return false, err
+	}
+	if left {
+		err = s.takePlace(ctx)
+	}
+	return err == nil, err
 }
 
 // answerTo waits for the answer to a question of the run.
