@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,6 +81,38 @@ func TestRunThatAsksLeavesItsPlace(t *testing.T) {
 		if x := h.session(session); x.Status != "completed" || x.Run.Number != 1 {
 			t.Errorf("session %s is %s after run %d: %s", session, x.Status, x.Run.Number, x.EndReason)
 		}
+	}
+	h.nothingLeft()
+}
+
+// TestAgentGoesOnAfterItsSession: an agent that does not end once its session is complete is shown, and ended. The
+// session stays completed.
+func TestAgentGoesOnAfterItsSession(t *testing.T) {
+	t.Parallel()
+	const stays = `#!/bin/bash
+cat >/dev/null
+maestro report complete "done"
+trap '' TERM
+while :; do echo working; read -t 0.2 <> <(:); done
+`
+	h := newAgents(t, stays, "--silent-after", "3s")
+	session := h.spawn(nil)
+	h.until("its agent is ended", func() bool {
+		x := h.session(session)
+		return x.Run != nil && x.Run.ExitedAt != nil
+	})
+	x := h.session(session)
+	if x.Status != "completed" || !strings.Contains(x.Run.Reason, "had not ended 3s later") {
+		t.Errorf("the session is %s, and its run ended because %q", x.Status, x.Run.Reason)
+	}
+	entries, err := h.admin().SessionTimeline(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(entries, func(e wire.Entry) bool {
+		return strings.Contains(e.Message, "its session is complete, and it has not ended")
+	}) {
+		t.Errorf("the timeline does not say that its agent goes on: %+v", entries)
 	}
 	h.nothingLeft()
 }

@@ -30,6 +30,8 @@ type attention struct {
 	same  int
 	began time.Time
 	kind  events.StuckKind
+	// over says that the agent has nothing left to do: whether it is silent matters no more.
+	over bool
 }
 
 // heardNow notes that the agent did something.
@@ -65,11 +67,20 @@ func (a *attention) called(tool, what string) {
 
 // say changes what the agent looks like; the caller holds the mutex.
 func (a *attention) say(kind events.StuckKind, detail string, since time.Time) {
-	if a.kind == kind {
+	if a.kind == kind || a.over {
 		return
 	}
 	a.kind = kind
 	a.tell(kind, detail, since)
+}
+
+// lingers says that the agent goes on although its session is complete.
+func (a *attention) lingers(detail string, since time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kind = "" // it may have been silent until now
+	a.say(events.StuckSilent, detail, since)
+	a.over = true
 }
 
 // run looks at each tick, until ctx ends.

@@ -62,4 +62,12 @@ func TestAttention(t *testing.T) {
 	expect()
 	a.heardNow() // another launch
 	expect(" since 12:59: ")
+	now = now.Add(time.Hour)
+	a.look()
+	expect("silent since 12:59: it has said and done nothing")
+	a.lingers("its session is complete", now)
+	expect("silent since 13:59: its session is complete")
+	a.heardNow()
+	a.look()
+	expect()
 }

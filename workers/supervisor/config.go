@@ -66,7 +66,7 @@ type Limits struct {
 	FixPermissions bool `json:"fixPermissions,omitempty"`
 	// GitConfig lets agents change the hooks and the configuration of git in their working directory.
 	GitConfig bool `json:"gitConfig,omitempty"`
-	// Silent is how long an agent may be silent before that is shown.
+	// Silent is how long an agent may be silent before that is shown, and go on after its session is complete.
 	Silent time.Duration `json:"silent"`
 	// Room is how many bytes must be free on the disks.
 	Room uint64 `json:"room"`

@@ -225,7 +225,7 @@ func (s *supervisor) supervise(ctx context.Context, drivers func(name string) (a
 	// Once the agent has ended, its mail and its silence are nobody's business.
 	watching, stopWatching := context.WithCancel(helpers)
 	defer stopWatching()
-	for _, run := range []func(context.Context){s.mail.run, s.attention.run} {
+	for _, run := range []func(context.Context){s.mail.run, s.attention.run, s.lingers} {
 		group.Go(func() { run(watching) })
 	}
 	recording, stopRecording := context.WithCancel(context.WithoutCancel(ctx))

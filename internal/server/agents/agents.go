@@ -60,7 +60,7 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.shared, "orchestrator-dir", "",
 		"a directory that every agent may read, and change only as its working directory; none by default")
 	f.DurationVar(&o.silent, "silent-after", supervisor.DefaultSilent,
-		"how long an agent may do nothing before that is shown")
+		"how long an agent may do nothing before that is shown, or go on after its session is complete")
 	f.BoolVar(&o.fix, "fix-permissions", false,
 		"change the permissions of working directories that agents cannot read and write, as chmod -R 755 does")
 	f.BoolVar(&o.git, "allow-git-config", false,
