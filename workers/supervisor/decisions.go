@@ -39,13 +39,17 @@ type decisions struct {
 	unguarded func(tool, what string)
 
 	mu sync.Mutex
-	// unused counts the decisions that no shown call has used, by key. Equal calls have equal keys.
+	// making counts the decisions that are being made, by key, and unused those that no shown call has used. Equal calls
+	// have equal keys, so nobody knows which decision is about which of them: only the numbers have to agree.
+	making map[string]int
 	unused map[string]*tally
-	// open are the shown calls without a decision, in the order in which they were shown; denied those that may not
-	// run, by their id in the output.
-	open   []*shownCall
-	denied map[string]*shownCall
-	told   bool
+	// open are the shown calls without a decision, in the order in which they were shown. allowed are those that may
+	// run and have not ended, denied those that may not, by their id in the output.
+	open            []*shownCall
+	allowed, denied map[string]*shownCall
+	told            bool
+	// launch counts the launches of the agent's program.
+	launch int
 }
 
 // tally counts decisions.
@@ -55,10 +59,14 @@ type tally struct{ allowed, denied int }
 type shownCall struct {
 	id, key, tool, what string
 	// ran says that the program shows only calls that run.
-	ran bool
-	// pending says that its decision is being made.
-	pending bool
-	stop    func() bool
+	ran  bool
+	stop func() bool
+}
+
+// asked is a call that the agent's program asked its hook about.
+type asked struct {
+	key    string
+	launch int
 }
 
 func newDecisions(
@@ -69,7 +77,9 @@ func newDecisions(
 		blank:     blank,
 		logger:    logger,
 		unguarded: unguarded,
+		making:    map[string]int{},
 		unused:    map[string]*tally{},
+		allowed:   map[string]*shownCall{},
 		denied:    map[string]*shownCall{},
 		after: func(wait time.Duration, then func()) func() bool {
 			return time.AfterFunc(wait, then).Stop
@@ -77,35 +87,39 @@ func newDecisions(
 	}
 }
 
-// begin notes that a decision is being made: that may take long, and the call waits for it.
-func (d *decisions) begin(key string) {
+// begin notes that a decision is being made, which ends with record. That may take long, and the call waits for it,
+// whether the output shows the call before or after it.
+func (d *decisions) begin(key string) asked {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, call := range d.open {
-		if call.key == key && !call.pending {
-			call.pending = true
-			call.stop()
-			return
-		}
-	}
+	d.making[key]++
+	return asked{key, d.launch}
 }
 
 // record writes a decision down. It fails if that is not possible; the call must then be denied.
-func (d *decisions) record(made decision) error {
-	made.Command, made.Reason = d.blank(made.Command), d.blank(made.Reason)
+func (d *decisions) record(about asked, made decision) error {
+	made.Key, made.Command, made.Reason = about.key, d.blank(made.Command), d.blank(made.Reason)
 	line, err := json.Marshal(made)
 	if err == nil {
 		d.mu.Lock()
 		_, err = d.file.Write(append(line, '\n'))
 		d.mu.Unlock()
 	}
-	d.use(made.Key, made.Allowed && err == nil)
+	d.use(about, made.Allowed && err == nil)
 	return err
 }
 
 // use gives a decision to the first shown call that it is about, or keeps it for the next one.
-func (d *decisions) use(key string, allowed bool) {
+func (d *decisions) use(about asked, allowed bool) {
 	d.mu.Lock()
+	if about.launch != d.launch { // the program that asked has ended
+		d.mu.Unlock()
+		return
+	}
+	key := about.key
+	if d.making[key]--; d.making[key] == 0 {
+		delete(d.making, key)
+	}
 	at := slices.IndexFunc(d.open, func(call *shownCall) bool { return call.key == key })
 	if at < 0 {
 		t := d.unused[key]
@@ -124,20 +138,16 @@ func (d *decisions) use(key string, allowed bool) {
 	call := d.open[at]
 	call.stop()
 	d.open = slices.Delete(d.open, at, at+1)
-	d.mu.Unlock()
-	d.settle(call, allowed)
-}
-
-// settle notes the decision about a shown call.
-func (d *decisions) settle(call *shownCall, allowed bool) {
+	against := !allowed && call.ran
 	switch {
 	case allowed:
-	case call.ran:
-		d.tell(call)
-	default: // it has to fail
-		d.mu.Lock()
+		d.allowed[call.id] = call
+	case !against: // it has to fail
 		d.denied[call.id] = call
-		d.mu.Unlock()
+	}
+	d.mu.Unlock()
+	if against {
+		d.tell(call)
 	}
 }
 
@@ -158,12 +168,12 @@ func (d *decisions) shown(id, key, tool, what string, ran bool) {
 	switch {
 	case t != nil && t.allowed > 0:
 		t.allowed--
+		d.allowed[id] = call
 	case t != nil && t.denied > 0 && !ran:
 		t.denied--
 		d.denied[id] = call
 	default:
-		call.stop = d.after(grace, func() { d.expire(call) })
-		d.open = append(d.open, call)
+		d.await(call)
 	}
 	if t != nil && *t == (tally{}) {
 		delete(d.unused, key)
@@ -171,32 +181,75 @@ func (d *decisions) shown(id, key, tool, what string, ran bool) {
 	d.mu.Unlock()
 }
 
+// await keeps a shown call until there is a decision about it; the caller holds the mutex.
+func (d *decisions) await(call *shownCall) {
+	call.stop = d.after(grace, func() { d.expire(call) })
+	d.open = append(d.open, call)
+}
+
 // returned notes that a call ended. One that failed may not have run: its program did not get that far, or the hook
 // denied it.
 func (d *decisions) returned(id string, failed bool) {
 	d.mu.Lock()
+	delete(d.allowed, id)
 	call := d.denied[id]
+	denied := call != nil
 	delete(d.denied, id)
 	if at := slices.IndexFunc(d.open, func(c *shownCall) bool { return c.id == id }); at >= 0 {
 		call = d.open[at]
 		call.stop()
 		d.open = slices.Delete(d.open, at, at+1)
 	}
+	unguarded := call != nil && !failed && !d.swap(call.key, denied)
 	d.mu.Unlock()
-	if call != nil && !failed {
+	if unguarded {
 		d.tell(call)
 	}
 }
 
-// expire notes that a call has no decision in time.
+// swap takes the permission of an equal call for one that ran, and lets that one have the denial, or wait for a
+// decision. It reports whether there is such a permission; the caller holds the mutex.
+func (d *decisions) swap(key string, denied bool) bool {
+	for id, other := range d.allowed {
+		if other.key != key || other.ran {
+			continue
+		}
+		delete(d.allowed, id)
+		if denied {
+			d.denied[id] = other
+		} else {
+			d.await(other)
+		}
+		return true
+	}
+	t := d.unused[key]
+	if t == nil || t.allowed == 0 {
+		return false
+	}
+	if t.allowed--; denied {
+		t.denied++
+	}
+	if *t == (tally{}) {
+		delete(d.unused, key)
+	}
+	return true
+}
+
+// expire notes that a call has no decision in time. One whose decision is being made waits for it.
 func (d *decisions) expire(call *shownCall) {
 	d.mu.Lock()
-	at := slices.Index(d.open, call)
-	if at >= 0 && !call.pending {
+	before, at := 0, slices.Index(d.open, call)
+	for _, other := range d.open[:max(at, 0)] {
+		if other.key == call.key {
+			before++ // the decisions that come are about these first
+		}
+	}
+	late := at >= 0 && before >= d.making[call.key]
+	if late {
 		d.open = slices.Delete(d.open, at, at+1)
 	}
 	d.mu.Unlock()
-	if at >= 0 && !call.pending {
+	if late {
 		d.tell(call)
 	}
 }
@@ -221,6 +274,9 @@ func (d *decisions) reset() {
 		call.stop()
 	}
 	d.open = nil
+	d.launch++
+	clear(d.making)
+	clear(d.allowed)
 	clear(d.denied)
 	clear(d.unused)
 }

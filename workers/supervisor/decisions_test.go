@@ -40,7 +40,13 @@ func newCourse(t *testing.T) *course {
 
 func (c *course) decides(key string, allowed bool) {
 	c.t.Helper()
-	if err := c.d.record(decision{Key: key, Allowed: allowed}); err != nil {
+	c.ends(c.d.begin(key), allowed)
+}
+
+// ends makes a decision that was begun.
+func (c *course) ends(about asked, allowed bool) {
+	c.t.Helper()
+	if err := c.d.record(about, decision{Allowed: allowed}); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -82,9 +88,70 @@ func TestUnguardedCalls(t *testing.T) {
 		}, ""},
 		"decision takes long": {func(c *course) {
 			c.d.shown("1", "k", "T", "x", false)
-			c.d.begin("k")
+			about := c.d.begin("k")
 			c.graceEnds()
+			c.ends(about, true)
+		}, ""},
+		"decision takes long, and the call is shown meanwhile": {func(c *course) {
+			about := c.d.begin("k")
+			c.shows("k")
+			c.graceEnds()
+			c.ends(about, true)
+			c.d.returned("1", false)
+		}, ""},
+		"decision takes long, and the call runs meanwhile": {func(c *course) {
+			c.d.begin("k")
+			c.shows("k")
+			c.graceEnds()
+			c.d.returned("1", false)
+		}, "x"},
+		"decision takes long, and an equal call has none": {func(c *course) {
+			about := c.d.begin("k")
+			c.d.shown("1", "k", "T", "first", false)
+			c.d.shown("2", "k", "T", "second", false)
+			c.graceEnds()
+			c.ends(about, true)
+		}, "second"},
+		"decision takes long, and another call has none": {func(c *course) {
+			about := c.d.begin("k")
+			c.shows("other")
+			c.graceEnds()
+			c.ends(about, true)
+		}, "x"},
+		"the second of two equal calls may run first": {func(c *course) {
+			about := c.d.begin("k")
+			c.d.shown("1", "k", "T", "first", false)
+			c.d.shown("2", "k", "T", "second", false)
 			c.decides("k", true)
+			c.d.returned("2", false)
+			c.graceEnds()
+			c.ends(about, true)
+			c.d.returned("1", false)
+		}, ""},
+		"one of two equal calls may run": {func(c *course) {
+			c.decides("k", false)
+			c.d.shown("1", "k", "T", "first", false)
+			c.decides("k", true)
+			c.d.returned("1", false)
+			c.d.shown("2", "k", "T", "second", false)
+			c.d.returned("2", true)
+		}, ""},
+		"one of two equal calls may run, and both do": {func(c *course) {
+			c.decides("k", false)
+			c.decides("k", true)
+			c.d.shown("1", "k", "T", "first", false)
+			c.d.shown("2", "k", "T", "second", false)
+			c.d.returned("2", false)
+			c.d.returned("1", false)
+		}, "first"},
+		"decided after its program ended": {func(c *course) {
+			about := c.d.begin("k")
+			c.shows("k")
+			c.d.reset()
+			c.ends(about, false)
+			c.shows("k")
+			c.decides("k", true)
+			c.d.returned("1", false)
 		}, ""},
 		"denied, and failed": {func(c *course) {
 			c.decides("k", false)
@@ -133,7 +200,7 @@ func TestUnwrittenDecision(t *testing.T) {
 	c := newCourse(t)
 	c.d.file = full{}
 	c.d.shown("1", "k", "T", "x", false)
-	if err := c.d.record(decision{Key: "k", Allowed: true}); err == nil {
+	if err := c.d.record(c.d.begin("k"), decision{Allowed: true}); err == nil {
 		t.Error("a decision was recorded on a full disk")
 	}
 	c.d.returned("1", false)
@@ -145,8 +212,8 @@ func TestUnwrittenDecision(t *testing.T) {
 // The log of decisions has no secret.
 func TestDecisionsHaveNoSecret(t *testing.T) {
 	c := newCourse(t)
-	made := decision{Key: "k", Command: "login a-secret-of-the-agent", Reason: "a-secret-of-the-agent is no path"}
-	if err := c.d.record(made); err != nil {
+	made := decision{Command: "login a-secret-of-the-agent", Reason: "a-secret-of-the-agent is no path"}
+	if err := c.d.record(c.d.begin("k"), made); err != nil {
 		t.Fatal(err)
 	}
 	if log := c.log.String(); strings.Contains(log, "a-secret") || !strings.Contains(log, "login ") {

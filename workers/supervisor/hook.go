@@ -111,19 +111,19 @@ func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
 		j.allow(r.Context(), w, call)
 		return
 	}
-	j.decisions.begin(call.Key)
+	about := j.decisions.begin(call.Key)
 	j.seen(call)
 	began := j.now()
 	made := j.decide(r.Context(), call)
 	if made.Allowed && (r.Context().Err() != nil || j.now().Sub(began) > j.waitsFor()) {
 		made.Allowed, made.Reason = false, "the decision came too late: the hook had denied the call already"
 	}
-	made.At, made.Run, made.Agent, made.Tool, made.Key = j.now(), j.run, call.Agent, call.Tool, call.Key
+	made.At, made.Run, made.Agent, made.Tool = j.now(), j.run, call.Agent, call.Tool
 	if made.Command = call.Command; made.Command == "" {
 		made.Command = strings.Join(call.Paths, " ")
 	}
 	made.Command = short(made.Command)
-	if err := j.decisions.record(made); err != nil {
+	if err := j.decisions.record(about, made); err != nil {
 		j.answer(w, call.Denied("Maestro cannot write its decision down, so the call is denied: "+err.Error()))
 		return
 	}
