@@ -385,6 +385,19 @@ func (s *supervisor) count(u agent.Used) {
 	over := s.countTurns && s.options.MaxTurns > 0 && s.turns >= int64(s.options.MaxTurns)
 	s.mu.Unlock()
 	if over {
-		s.stop(fmt.Sprintf("the agent used up its %d turns", s.options.MaxTurns))
+		s.stop(s.usedUp())
 	}
+}
+
+// turnsLeft returns how many turns the agent may still take in this run, 0 if that has no limit, or if none is left:
+// the limit is for all launches of its program together.
+func (s *supervisor) turnsLeft() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(max(int64(s.options.MaxTurns)-s.turns, 0))
+}
+
+// usedUp says why an agent without turns is ended.
+func (s *supervisor) usedUp() string {
+	return fmt.Sprintf("the agent used up its %d turns", s.options.MaxTurns)
 }

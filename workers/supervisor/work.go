@@ -62,6 +62,7 @@ func (s *supervisor) work(
 	}
 	exit := Exit{Conversation: s.Conversation}
 	for reminded := 0; ; {
+		launch.Options.MaxTurns = s.turnsLeft()
 		start, err := s.driver.Prepare(launch)
 		if err != nil {
 			return s.unprepared(ctx, err)
@@ -136,9 +137,12 @@ func (s *supervisor) after(
 	if err != nil || x.EndedAt != nil || x.Status == events.SessionSaidDone {
 		return "", handed
 	}
-	if mail, handed := s.fresh(ctx); mail != "" {
-		s.Tell("The agent continues, because it has mail.")
-		return mail, handed
+	spent := s.options.MaxTurns > 0 && s.turnsLeft() == 0
+	if !spent {
+		if mail, handed := s.fresh(ctx); mail != "" {
+			s.Tell("The agent continues, because it has mail.")
+			return mail, handed
+		}
 	}
 	var me wire.Whoami
 	err = s.calls.until(ctx, func(ctx context.Context) (err error) {
@@ -147,6 +151,10 @@ func (s *supervisor) after(
 	})
 	if err != nil || me.Asks > 0 {
 		return "", handed // the answer begins the next run
+	}
+	if spent {
+		s.stop(s.usedUp())
+		return "", handed
 	}
 	if *reminded++; *reminded > reminders {
 		return "", handed
