@@ -41,7 +41,7 @@ type Launch struct {
 	Prompt, System string
 	// Hook is the command that judges a tool call: the absolute path of maestro, and arguments.
 	Hook []string
-	// HookSeconds is how long the hook may take, 0 for 15 seconds. Where a person decides, it may take a week.
+	// HookSeconds is how long the shell line of the hook may take, 0 for what [HookLine] says.
 	HookSeconds int
 	Options     events.AgentOptions
 	Model       string // "": the CLI's default

@@ -67,7 +67,7 @@ func (d claude) Prepare(l Launch) (start *Start, err error) {
 		ReadOnly:  []string{s.path(claudeSystem), s.path(claudePlugin)},
 		ReadWrite: []string{s.path(".")},
 		Interrupt: true,
-		Patience:  questionPatience,
+		Patience:  AnswersWithin,
 		Secrets:   secrets,
 	}, nil
 }

@@ -71,7 +71,7 @@ func (d gemini) Prepare(l Launch) (start *Start, err error) {
 		Output:    Gemini + ".jsonl",
 		ReadOnly:  []string{s.path(geminiSettings), s.path(geminiPolicy), s.path(geminiMemory)},
 		ReadWrite: []string{s.path(".")},
-		Patience:  questionPatience,
+		Patience:  AnswersWithin,
 		Secrets:   secrets,
 	}, nil
 }

@@ -5,36 +5,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
-)
-
-// The seconds that a hook may take. Where a person decides, the hook waits for that. No CLI limits these
-// numbers, but their timers overflow after 24 days.
-const (
-	hookSeconds     = 15
-	questionSeconds = 7 * 24 * 3600
-	// hookMargin is what the CLI's own limit adds. When it passes, a CLI lets the call run, so the hook line ends long
-	// before, even on a slow machine.
-	hookMargin = 60
-	// questionPatience leaves time to answer that the question is still open.
-	questionPatience = (questionSeconds - 3600) * time.Second
 )
 
 // denial is what the hook line says after any denial. The text is needed: Codex and Gemini let a call run if their hook
 // ends with 2 and has printed nothing.
 const denial = "Maestro did not allow this call."
-
-// hookSeconds returns how long the hook may take, and the limit of the CLI.
-func (l *Launch) hookSeconds() (seconds, limit int) {
-	seconds = l.HookSeconds
-	switch {
-	case l.interactive():
-		seconds = questionSeconds
-	case seconds <= 0:
-		seconds = hookSeconds
-	}
-	return seconds, seconds + hookMargin
-}
 
 // hookLine returns the shell line that judges a call. It denies unless the hook ends with 0, in time.
 //

@@ -10,26 +10,21 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/socket"
 )
 
-const (
-	// most bounds what a CLI says about a call: it holds whole files that are written.
-	most = 64 << 20
-	// Within is how long a decision may take, unless the agent's user is asked.
-	Within = 6 * time.Second
-)
+// most bounds what a CLI says about a call: it holds whole files that are written.
+const most = 64 << 20
 
 // Main asks about the call that stdin describes, and returns the exit code. args are those behind `maestro hook`.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("maestro hook", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	path := flags.String("socket", "", "the socket of the agent's supervisor")
-	patience := flags.Duration("within", Within, "how long a decision may take")
+	patience := flags.Duration("within", agent.HookClock(false), "how long a decision may take")
 	if err := flags.Parse(args); err != nil {
 		return agent.ExitDenied
 	}

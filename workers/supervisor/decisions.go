@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"maestro/workers/agent"
 )
 
 // decision is what was decided about a tool call of the agent.
@@ -23,8 +25,8 @@ type decision struct {
 }
 
 // grace is how long a call that the output shows may have no decision: the agent's program prints a call before it asks
-// its hook about it.
-const grace = 20 * time.Second
+// its hook about it, which then has that long to get here.
+const grace = agent.LineWithin + 5*time.Second
 
 // decisions is the log of the decisions about a run's tool calls, in the home, where no agent can write. What the
 // output shows is compared with it: a call that ran without a decision, or in spite of one, means that the agent's

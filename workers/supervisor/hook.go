@@ -16,7 +16,6 @@ import (
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/agent"
-	"maestro/workers/hook"
 	"maestro/workers/sandbox"
 )
 
@@ -60,19 +59,14 @@ type judge struct {
 func (j *judge) starts(start *agent.Start) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.subagents, j.patience = 0, answersWithin
+	j.subagents, j.patience = 0, agent.AnswersWithin
 	if start.Patience > 0 {
 		j.patience = min(j.patience, start.Patience)
 	}
 }
 
 // waitsFor returns how long the hook waits for a decision at most.
-func (j *judge) waitsFor() time.Duration {
-	if j.mode == modeInteractive {
-		return answersWithin + hookMargin
-	}
-	return hook.Within
-}
+func (j *judge) waitsFor() time.Duration { return agent.HookClock(j.mode == modeInteractive) }
 
 // delegates notes that an agent was started, or has ended, by the agent.
 func (j *judge) delegates(call agent.HookCall, by int) {

@@ -2,16 +2,18 @@ package supervisor
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"maestro/service/wire"
 	"maestro/workers/agent"
-	"maestro/workers/hook"
 	"maestro/workers/sandbox"
 )
 
@@ -48,7 +50,7 @@ func newJudged(t *testing.T, took *time.Duration) (*judge, *course) {
 // A hook that has waited in vain has denied the call: then no decision says that it is allowed. A supervisor that was
 // stopped for a while decides so late.
 func TestLateDecisionDenies(t *testing.T) {
-	for took, allowed := range map[time.Duration]bool{time.Second: true, hook.Within + time.Second: false} {
+	for took, allowed := range map[time.Duration]bool{time.Second: true, agent.HookClock(false) + time.Second: false} {
 		j, c := newJudged(t, &took)
 		w := httptest.NewRecorder()
 		j.serve(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(allowedCall)))
@@ -110,5 +112,22 @@ func TestMailComesAgain(t *testing.T) {
 	j.mail.came(mail) // the server lists it until it was received
 	if text, _ := j.mail.take(); !strings.Contains(text, "hurry") {
 		t.Errorf("the next call gets %q", text)
+	}
+}
+
+// The documents name the limits of the hook. They are declared once: workers/agent/hooklimits.go.
+func TestDocumentsNameLimitsOfHook(t *testing.T) {
+	for name, want := range map[string]string{
+		"contract.md": fmt.Sprintf("answers within %.0f s; in mode interactive, once the question is answered, "+
+			"within %.0f minutes", agent.LineWithin.Seconds(), agent.AnswersWithin.Minutes()),
+		"decisions/0113-drivers.md": fmt.Sprintf("`timeout -k 1 %.0f /path/maestro hook", agent.LineWithin.Seconds()),
+	} {
+		content, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(content), want) {
+			t.Errorf("docs/%s does not say: %s", name, want)
+		}
 	}
 }

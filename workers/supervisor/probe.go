@@ -19,12 +19,8 @@ import (
 	"maestro/workers/preflight"
 )
 
-const (
-	// probeTool is the tool of a call that no agent makes: the hook has to deny it.
-	probeTool = "MaestroProbe"
-	// probeWithin is how long the hook may take for it.
-	probeWithin = 10 * time.Second
-)
+// probeTool is the tool of a call that no agent makes: the hook has to deny it.
+const probeTool = "MaestroProbe"
 
 // probePayload is what a CLI would say about such a call.
 const probePayload = `{"hook_event_name":"PreToolUse","tool_name":"` + probeTool +
@@ -68,7 +64,7 @@ func unprobed(err error) error {
 // probeHook runs the hook as an agent's program would, and fails unless it denies a call: the programs let a call run
 // if their hook does not work.
 func (s *supervisor) probeHook(ctx context.Context, line []string) error {
-	ctx, cancel := context.WithTimeout(ctx, probeWithin)
+	ctx, cancel := context.WithTimeout(ctx, agent.LineWithin)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stdin = strings.NewReader(probePayload)

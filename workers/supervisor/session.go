@@ -35,10 +35,6 @@ const (
 	manifestName = "manifest.json"
 	// checkWithin is how long a program may take to say its version.
 	checkWithin = 20 * time.Second
-	// answersWithin is how long an agent in interactive mode waits for the answer to what it may do.
-	answersWithin = 10 * time.Minute
-	// hookMargin is how much longer the hook waits.
-	hookMargin = 20 * time.Second
 )
 
 // optionsOf returns how a manifest says that the agent is run.

@@ -188,8 +188,7 @@ func (s *supervisor) prepare(
 		if err == nil {
 			launch.Hook = []string{s.Program, wire.ProgramHook, "--socket", s.socket}
 			if s.options.PermissionMode == modeInteractive {
-				launch.HookSeconds = int((answersWithin + hookMargin).Seconds())
-				launch.Hook = append(launch.Hook, "--within", (answersWithin + hookMargin).String())
+				launch.Hook = append(launch.Hook, "--within", agent.HookClock(true).String())
 			}
 			err = s.probeHook(ctx, launch.Hook)
 		}
