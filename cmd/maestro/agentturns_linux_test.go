@@ -8,13 +8,11 @@ import (
 	"testing"
 )
 
-// asClaude lets a script be the CLI of Claude Code.
-func (h *agentsHome) asClaude(script string) {
+// configures replaces the configuration of the agents by that of one, which runs a script. of gets its path.
+func (h *agentsHome) configures(name, script string, of func(path string) map[string]any) {
 	h.t.Helper()
-	path := filepath.Join(filepath.Dir(h.target), "claude.sh")
-	config, err := json.Marshal(map[string]any{"agents": map[string]any{"claude": map[string]any{
-		"path": path, "env": map[string]string{"ANTHROPIC_API_KEY": "sk-of-a-script"},
-	}}})
+	path := filepath.Join(filepath.Dir(h.target), name+".sh")
+	config, err := json.Marshal(map[string]any{"agents": map[string]any{name: of(path)}})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -45,7 +43,9 @@ done
 echo '{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"c1"}'
 `
 	h := newAgents(t, scripted)
-	h.asClaude(claude)
+	h.configures("claude", claude, func(path string) map[string]any {
+		return map[string]any{"path": path, "env": map[string]string{"ANTHROPIC_API_KEY": "sk-of-a-script"}}
+	})
 	session := h.spawn(map[string]any{"agent": "claude", "maxTurns": 4})
 	h.until("its run is over", func() bool {
 		x := h.session(session)

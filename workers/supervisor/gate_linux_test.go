@@ -73,6 +73,10 @@ type gated struct {
 	box    *outbox.Outbox
 	keep   *keeper
 	server *httptest.Server
+	calls  *calls
+	// mail is nil if the agent is given none; then waiting is closed when a request waits for it.
+	mail    *mailbox
+	waiting chan struct{}
 
 	mu    sync.Mutex
 	away  bool
@@ -125,7 +129,14 @@ func newGated(t *testing.T) *gated {
 		heard:  func() {},
 		blank:  func() *blank.Secrets { return blank.Of(agentKey) },
 		logger: logger,
+		settled: func(ctx context.Context) {
+			if g.mail != nil {
+				close(g.waiting)
+				g.mail.settled(ctx)
+			}
+		},
 	}
+	g.calls = c
 	go func() { ended <- serving.serve(ctx, listener) }()
 	t.Cleanup(func() {
 		stop()

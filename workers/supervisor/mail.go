@@ -16,8 +16,8 @@ import (
 const (
 	// mailWait is how long one call waits for mail.
 	mailWait = 25 * time.Second
-	// knownWithin is how long a command of the agent waits for the server to know what mail the agent has.
-	knownWithin = 3 * time.Second
+	// settlesWithin is how long a command of the agent waits until the server knows which mail the agent has.
+	settlesWithin = 3 * time.Second
 	// readAgain is when the mail is looked at again while some of it is unread.
 	readAgain = 3 * time.Second
 )
@@ -39,7 +39,7 @@ type mailbox struct {
 	reserved map[string]bool
 	// changed is closed when mail comes.
 	changed chan struct{}
-	// giving counts what the agent has been given and the server may not know; given is closed once that is nothing.
+	// giving counts the times that the agent is being given mail; given is closed when that is over.
 	giving int
 	given  chan struct{}
 }
@@ -53,6 +53,7 @@ func newMailbox(c *calls, session string, logger *slog.Logger, ended func(), ove
 		over:    over,
 		shown:   map[string]bool{},
 		changed: make(chan struct{}),
+		given:   make(chan struct{}),
 
 		reserved: map[string]bool{},
 	}
@@ -157,9 +158,7 @@ func (m *mailbox) take() (text string, handed func(ctx context.Context, got bool
 	if len(pieces) == 0 {
 		return "", func(context.Context, bool) {}
 	}
-	if m.giving++; m.giving == 1 {
-		m.given = make(chan struct{})
-	}
+	m.giving++
 	return letters(pieces), func(ctx context.Context, got bool) {
 		defer m.gave()
 		for _, one := range pieces {
@@ -172,17 +171,19 @@ func (m *mailbox) take() (text string, handed func(ctx context.Context, got bool
 	}
 }
 
+// gave notes that the server knows which mail the agent has.
 func (m *mailbox) gave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.giving--; m.giving == 0 {
 		close(m.given)
+		m.given = make(chan struct{})
 	}
 }
 
-// known waits until the server knows which mail the agent has: it refuses a report of an agent that has unread mail. It
-// does not wait for long, because the server may be away.
-func (m *mailbox) known(ctx context.Context) {
+// settled waits until the server knows which mail the agent has, for a while: it refuses to end a session with unread
+// mail, and an agent that was given it with its prompt may say at once that it is done.
+func (m *mailbox) settled(ctx context.Context) {
 	m.mu.Lock()
 	giving, given := m.giving, m.given
 	m.mu.Unlock()
@@ -191,7 +192,7 @@ func (m *mailbox) known(ctx context.Context) {
 	}
 	select {
 	case <-given:
-	case <-m.calls.after(knownWithin):
+	case <-m.calls.after(settlesWithin):
 	case <-ctx.Done():
 	}
 }

@@ -38,8 +38,8 @@ type gate struct {
 	// heard is called for each request, ended if the socket cannot be served any more.
 	heard func()
 	ended func(error)
-	// known waits until the server knows what the agent knows; nil if nothing is told to it beside its commands.
-	known func(context.Context)
+	// settled waits until the server knows which mail the agent has; nil if nobody gives it any.
+	settled func(ctx context.Context)
 	// blank removes secrets from what the agent says: the log keeps it for good.
 	blank  func() *blank.Secrets
 	logger *slog.Logger
@@ -126,6 +126,7 @@ func (g *gate) forward(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if body, ok := g.body(w, r); ok {
+		g.settle(r)
 		g.pass(w, r, body)
 	}
 }
@@ -183,15 +184,20 @@ func (g *gate) copy(w http.ResponseWriter, resp *http.Response) {
 	}
 }
 
+// settle lets what the agent says come after what it was told.
+func (g *gate) settle(r *http.Request) {
+	if g.settled != nil && r.Method == http.MethodPost {
+		g.settled(r.Context())
+	}
+}
+
 // command sends a command on, after those that wait. One that may wait is kept if the server cannot take it now.
 func (g *gate) command(w http.ResponseWriter, r *http.Request) {
 	body, ok := g.body(w, r)
 	if !ok {
 		return
 	}
-	if g.known != nil {
-		g.known(r.Context())
-	}
+	g.settle(r)
 	if r.Header.Get(wire.HeaderKeep) != "true" {
 		if err := g.keeper.deliver(r.Context()); err != nil && notNow(err) {
 			noAnswer(w, err)

@@ -287,14 +287,14 @@ func (s *supervisor) openSocket(ctx context.Context, group *sync.WaitGroup) erro
 		return err
 	}
 	return s.listen(ctx, group, path, &gate{
-		calls:  s.calls,
-		keeper: s.keeper,
-		hook:   func(w http.ResponseWriter, r *http.Request) { s.judge.serve(w, r) },
-		heard:  s.attention.heardNow,
-		known:  s.mail.known,
-		blank:  s.secrets.Load,
-		ended:  func(err error) { s.stopUnguarded("", "its socket ended: "+err.Error()) },
-		logger: s.logger,
+		calls:   s.calls,
+		keeper:  s.keeper,
+		hook:    func(w http.ResponseWriter, r *http.Request) { s.judge.serve(w, r) },
+		heard:   s.attention.heardNow,
+		blank:   s.secrets.Load,
+		ended:   func(err error) { s.stopUnguarded("", "its socket ended: "+err.Error()) },
+		settled: s.mail.settled,
+		logger:  s.logger,
 	})
 }
 
