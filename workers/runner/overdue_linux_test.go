@@ -2,9 +2,14 @@ package runner
 
 import (
 	"bufio"
+	"bytes"
+	"log/slog"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -232,4 +237,44 @@ func TestSupervisorHangsAfterItsReport(t *testing.T) {
 		m.runner.compare(t.Context(), wire.RunnerWork{Protocol: 1})
 		x.gone(t)
 	})
+}
+
+// What an agent without a supervisor left behind is killed, and the log says so once.
+func TestRemainsAreKilled(t *testing.T) {
+	m := newMachine(t, 1)
+	socket := filepath.Join(t.TempDir(), "a", "agent.sock")
+	if err := os.Mkdir(filepath.Dir(socket), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	remains := func() {
+		cmd := exec.Command("sleep", "600")
+		cmd.Env = append(os.Environ(), wire.EnvSocket+"="+socket)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var waiting sync.WaitGroup
+		waiting.Go(func() { _ = cmd.Wait() })
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill() // it may have ended
+			waiting.Wait()
+		})
+	}
+	remains()
+	var log bytes.Buffer
+	m.runner.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	looks := 0
+	m.runner.After = func(wait time.Duration) <-chan time.Time {
+		if looks++; looks == 1 {
+			remains() // something had just been started
+		}
+		return time.After(wait)
+	}
+	m.supervised("a", supervisor.Saved{Run: 1, Socket: socket})
+	m.runner.compare(t.Context(), wire.RunnerWork{Sessions: []wire.RunnerSession{session("a", wire.WorkEnded, 1)}})
+	if n := strings.Count(log.String(), "are ended"); n != 1 {
+		t.Errorf("it said %d times that it ends processes:\n%s", n, log.String())
+	}
+	if _, err := os.Stat(filepath.Dir(socket)); err == nil {
+		t.Error("the directory of the socket is left")
+	}
 }

@@ -37,6 +37,8 @@ const (
 	again = time.Second
 	// leavesWithin is how long a killed agent's remains may take to end.
 	leavesWithin = 5 * time.Second
+	// leavesEvery is how often the runner looks whether they have.
+	leavesEvery = 10 * time.Millisecond
 	// mostStarts is how often a supervisor is started for a run that never begins.
 	mostStarts = 3
 )
@@ -406,7 +408,7 @@ func (r *Runner) recover(ctx context.Context, x wire.RunnerSession) {
 		if saved.Reported {
 			return // the next answer of the server says so
 		}
-		r.clear(x.ID, saved.Socket)
+		r.clear(ctx, x.ID, saved.Socket)
 		if saved.Exit != nil {
 			exit = *saved.Exit
 		} else if saved.Conversation != "" {
@@ -416,21 +418,30 @@ func (r *Runner) recover(ctx context.Context, x wire.RunnerSession) {
 	r.exited(ctx, x, exit)
 }
 
-// clear kills the processes that an agent left behind.
-func (r *Runner) clear(session, socket string) {
+// clear kills the processes that an agent left behind. It says so once, and what it could not end.
+func (r *Runner) clear(ctx context.Context, session, socket string) {
 	if socket == "" {
 		return // none was started
 	}
-	for range int(leavesWithin / (10 * time.Millisecond)) {
-		left := processes.With(wire.EnvSocket + "=" + socket)
-		if len(left) == 0 {
-			_ = os.RemoveAll(filepath.Dir(socket)) // it holds the socket alone
+	var left []int
+	for attempt := range int(leavesWithin / leavesEvery) {
+		if left = processes.With(wire.EnvSocket + "=" + socket); len(left) == 0 {
+			if err := os.RemoveAll(filepath.Dir(socket)); err != nil { // it holds the socket alone
+				r.Logger.Warn("the socket of an agent is left", "session", session, "why", err)
+			}
 			return
 		}
-		r.Logger.Warn("processes of an agent without a supervisor are ended", "session", session, "pids", left)
+		if attempt == 0 {
+			r.Logger.Warn("processes of an agent without a supervisor are ended", "session", session, "pids", left)
+		}
 		processes.Kill(left)
-		<-r.After(10 * time.Millisecond)
+		select {
+		case <-r.After(leavesEvery):
+		case <-ctx.Done():
+			return
+		}
 	}
+	r.Logger.Error("processes of an agent could not be ended; end them yourself", "session", session, "pids", left)
 }
 
 // exited records how a run ended.

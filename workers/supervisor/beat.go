@@ -31,9 +31,9 @@ func (s *supervisor) beat(ctx context.Context) {
 // lookWithin is how long a look at the session may take.
 const lookWithin = 10 * time.Second
 
-// look is beat once, at once.
-func (s *supervisor) look() {
-	ctx, cancel := context.WithTimeout(context.Background(), lookWithin)
+// look is beat once, at once. It ends with ctx: then nobody follows the session any more.
+func (s *supervisor) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	beat, err := s.calls.session.Heartbeat(ctx, s.SessionID)
 	s.judgeBeat(beat, err)

@@ -321,7 +321,7 @@ func TestAnotherHomesServerIsNoAnswer(t *testing.T) {
 		logger:  g.keep.logger,
 		over:    make(chan struct{}),
 	}
-	s.look()
+	s.look(t.Context())
 	select {
 	case <-s.over:
 		t.Error("the run was ended: " + s.why)

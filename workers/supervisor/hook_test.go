@@ -35,7 +35,7 @@ func newJudged(t *testing.T, took *time.Duration) (*judge, *course) {
 			MaestroHome: "/h/.maestro",
 		},
 		decisions: c.d,
-		mail:      newMailbox(nil, "sess_1", slog.New(slog.DiscardHandler), func() {}, nil),
+		mail:      newMailbox(nil, "sess_1", slog.New(slog.DiscardHandler), nil, nil),
 		blocked:   func(_, _, _ string) {},
 		seen:      func(agent.HookCall) {},
 		now: func() time.Time {

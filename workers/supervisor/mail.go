@@ -28,7 +28,7 @@ type mailbox struct {
 	session string
 	logger  *slog.Logger
 	// ended is called when the session may have ended; over is closed when it has: then there is no mail to ask for.
-	ended func()
+	ended func(ctx context.Context)
 	over  <-chan struct{}
 
 	mu     sync.Mutex
@@ -44,7 +44,7 @@ type mailbox struct {
 	given  chan struct{}
 }
 
-func newMailbox(c *calls, session string, logger *slog.Logger, ended func(), over <-chan struct{}) *mailbox {
+func newMailbox(c *calls, session string, logger *slog.Logger, ended func(context.Context), over <-chan struct{}) *mailbox {
 	return &mailbox{
 		calls:   c,
 		session: session,
@@ -73,10 +73,10 @@ func (m *mailbox) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			m.ended()
+			m.ended(ctx)
 			wait = longWait
 		case len(box.Mail) == 0 && time.Since(began) < mailWait/2:
-			m.ended()
+			m.ended(ctx)
 			wait = time.Second
 		case len(box.Mail) > 0:
 			m.came(box.Mail)

@@ -16,7 +16,7 @@ func TestAgentHasItsMailBeforeItSpeaks(t *testing.T) {
 		{"/api/commands/session:complete", `{}`}, {"/mcp", `{"method":"tools/call"}`},
 	} {
 		g := newGated(t)
-		g.mail, g.waiting = newMailbox(g.calls, gateSession, slog.New(slog.DiscardHandler), func() {}, nil),
+		g.mail, g.waiting = newMailbox(g.calls, gateSession, slog.New(slog.DiscardHandler), nil, nil),
 			make(chan struct{})
 		g.mail.came([]wire.Mail{{ID: "input_1", Text: "main"}})
 		text, handed := g.mail.take()

@@ -22,7 +22,7 @@ func TestMailSettles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := newMailbox(&calls{after: time.After}, "s", slog.New(slog.DiscardHandler), func() {}, nil)
+				m := newMailbox(&calls{after: time.After}, "s", slog.New(slog.DiscardHandler), nil, nil)
 				m.settled(t.Context()) // nobody is given any
 				m.came([]wire.Mail{{ID: "input_1", Text: "main"}})
 				_, handed := m.take()
