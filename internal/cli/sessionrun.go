@@ -37,7 +37,7 @@ func waits(ctx context.Context, a *Run, x wire.Session) string {
 		text := fmt.Sprintf("for runner %s: number %d in line, %d of %d places taken",
 			r.Name, place+1, r.Running, r.Limit)
 		if r.Asking > 0 {
-			text += fmt.Sprintf("; %s asked you something before the launch: see `maestro inbox`", Many(r.Asking, "run"))
+			text += "; " + Many(r.Asking, "run") + " asked you something before the launch: see `maestro inbox`"
 		}
 		return text
 	}

@@ -15,8 +15,8 @@ const (
 	lineMargin = 9 * time.Second
 	// LineWithin is how long that line takes at most if nobody is asked.
 	LineWithin = decidesWithin + lineMargin
-	// cliMargin is what the CLI's own limit adds. When it passes, a CLI lets the call run, so the line ends long before,
-	// even on a slow machine.
+	// cliMargin is what the CLI's own limit adds. When it passes, a CLI lets the call run, so the line ends long
+	// before, even on a slow machine.
 	cliMargin = time.Minute
 )
 
@@ -29,7 +29,8 @@ func HookClock(asks bool) time.Duration {
 	return decidesWithin
 }
 
-// HookLine is how long the shell line takes at most that runs the hook: then the call is denied, whatever the hook does.
+// HookLine is how long the shell line takes at most that runs the hook: then the call is denied, whatever the hook
+// does.
 func HookLine(asks bool) time.Duration { return HookClock(asks) + lineMargin }
 
 // hookSeconds returns how long the shell line takes at most, and the limit of the CLI.

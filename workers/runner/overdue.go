@@ -22,14 +22,14 @@ const (
 type child struct {
 	run int
 	pid int
-	// since tells the process from a later one with the same id.
-	since uint64
+	// ticks tells the process from a later one with the same id.
+	ticks uint64
 }
 
 func childOf(run, pid int) child { return child{run, pid, processes.Started(pid)} }
 
 // exists reports whether the process runs and is known to be the supervisor.
-func (c child) exists() bool { return c.since != 0 && processes.Started(c.pid) == c.since }
+func (c child) exists() bool { return c.ticks != 0 && processes.Started(c.pid) == c.ticks }
 
 // supervisorOf returns the process that supervises a run of a session, up to a number.
 func (r *Runner) supervisorOf(session string, upTo int) (c child, runs bool) {
@@ -38,7 +38,7 @@ func (r *Runner) supervisorOf(session string, upTo int) (c child, runs bool) {
 	r.mu.Unlock()
 	if !runs {
 		saved, known := r.saved(session)
-		c = child{saved.Run, saved.PID, saved.Since}
+		c = child{saved.Run, saved.PID, saved.Ticks}
 		runs = known && saved.Runner == r.Name && r.Home.Supervised(session)
 	}
 	return c, runs && c.run <= upTo && c.exists()

@@ -41,8 +41,8 @@ type decisions struct {
 	unguarded func(tool, what string)
 
 	mu sync.Mutex
-	// making counts the decisions that are being made, by key, and unused those that no shown call has used. Equal calls
-	// have equal keys, so nobody knows which decision is about which of them: only the numbers have to agree.
+	// making counts the decisions that are being made, by key, and unused those that no shown call has used. Equal
+	// calls have equal keys, so nobody knows which decision is about which of them: only the numbers have to agree.
 	making map[string]int
 	unused map[string]*tally
 	// open are the shown calls without a decision, in the order in which they were shown. allowed are those that may

@@ -44,7 +44,9 @@ type mailbox struct {
 	given  chan struct{}
 }
 
-func newMailbox(c *calls, session string, logger *slog.Logger, ended func(context.Context), over <-chan struct{}) *mailbox {
+func newMailbox(
+	c *calls, session string, logger *slog.Logger, ended func(context.Context), over <-chan struct{},
+) *mailbox {
 	return &mailbox{
 		calls:   c,
 		session: session,

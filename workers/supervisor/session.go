@@ -378,19 +378,25 @@ func (s *supervisor) count(u agent.Used) {
 	s.used.Output += u.Output
 	s.used.Reasoning += u.Reasoning
 	s.turns += u.Turns
-	over := s.countTurns && s.options.MaxTurns > 0 && s.turns >= int64(s.options.MaxTurns)
+	counts := s.countTurns
 	s.mu.Unlock()
-	if over {
+	if counts && s.spent() {
 		s.stop(s.usedUp())
 	}
 }
 
-// turnsLeft returns how many turns the agent may still take in this run, 0 if that has no limit, or if none is left:
-// the limit is for all launches of its program together.
-func (s *supervisor) turnsLeft() int {
+// limit gives a launch the turns that are left of the run's: the limit is for all launches of the program together.
+func (s *supervisor) limit(launch *agent.Launch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return int(max(int64(s.options.MaxTurns)-s.turns, 0))
+	launch.Options.MaxTurns = int(max(int64(s.options.MaxTurns)-s.turns, 0))
+}
+
+// spent reports whether the run has a limit of turns, and none is left.
+func (s *supervisor) spent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.options.MaxTurns > 0 && s.turns >= int64(s.options.MaxTurns)
 }
 
 // usedUp says why an agent without turns is ended.

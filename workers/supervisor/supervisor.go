@@ -109,8 +109,8 @@ type Saved struct {
 	Runner  string    `json:"runner"`
 	PID     int       `json:"pid"`
 	Started time.Time `json:"started"`
-	// Since is when the process started, as the kernel counts: with the id, it names one process.
-	Since uint64 `json:"since,omitempty"`
+	// Ticks is when the process started, as the kernel counts: with the id, it names one process.
+	Ticks uint64 `json:"ticks,omitempty"`
 	// Exit is how the agent ended, once it did.
 	Exit *Exit `json:"exit,omitempty"`
 	// Conversation is the agent's own, as soon as it is known.
@@ -170,7 +170,7 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 			Runner:       c.Runner,
 			PID:          os.Getpid(),
 			Started:      time.Now(),
-			Since:        processes.Started(os.Getpid()),
+			Ticks:        processes.Started(os.Getpid()),
 			Conversation: c.Conversation,
 		}
 	}); err != nil {

@@ -62,7 +62,7 @@ func (s *supervisor) work(
 	}
 	exit := Exit{Conversation: s.Conversation}
 	for reminded := 0; ; {
-		launch.Options.MaxTurns = s.turnsLeft()
+		s.limit(&launch)
 		start, err := s.driver.Prepare(launch)
 		if err != nil {
 			return s.unprepared(ctx, err)
@@ -137,7 +137,7 @@ func (s *supervisor) after(
 	if err != nil || x.EndedAt != nil || x.Status == events.SessionSaidDone {
 		return "", handed
 	}
-	spent := s.options.MaxTurns > 0 && s.turnsLeft() == 0
+	spent := s.spent()
 	if !spent {
 		if mail, handed := s.fresh(ctx); mail != "" {
 			s.Tell("The agent continues, because it has mail.")
