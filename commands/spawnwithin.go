@@ -2,7 +2,6 @@ package commands
 
 import (
 	"cmp"
-	"path"
 	"strings"
 
 	"maestro/events"
@@ -17,15 +16,21 @@ func (x *SpawnSession) Inherited(s *projections.State, by Actor) *SpawnSession {
 	if by.Kind != ActorSession || spawner == nil || x.ManifestDigest != "" || x.Stated != nil {
 		return x
 	}
-	has := optionsOf(spawner)
-	narrow := events.AgentOptions{PermissionMode: has.PermissionMode, Network: has.Network}
-	if projectOf := cmp.Or(x.project(s, by), spawner.ProjectID); projectOf == spawner.ProjectID {
-		narrow.WorkingDirectory = has.WorkingDirectory
-	}
+	narrow := InheritedOptions(spawner, cmp.Or(x.project(s, by), spawner.ProjectID))
 	if optionsOr(x.AgentOptions, narrow) == x.AgentOptions {
 		return x
 	}
 	return x.WithOptions("", "", nil, 0, narrow)
+}
+
+// InheritedOptions returns the options that a session has in a project, if the session that spawns it gives none.
+func InheritedOptions(spawner *projections.Session, project string) events.AgentOptions {
+	has := optionsOf(spawner)
+	narrow := events.AgentOptions{PermissionMode: has.PermissionMode, Network: has.Network}
+	if project == spawner.ProjectID {
+		narrow.WorkingDirectory = has.WorkingDirectory
+	}
+	return narrow
 }
 
 func optionsOf(x *projections.Session) events.AgentOptions {
@@ -48,34 +53,35 @@ func withinOwn(s *projections.State, c Call, command, project string, given *eve
 	}
 	dir, ownDir := s.DirectoryOf(project, &child), s.DirectoryOf(spawner.ProjectID, &own)
 	for _, option := range []struct {
-		pointer, flag, value, own string
+		pointer, name, value, own string
 		within                    bool
 	}{
 		{
-			"/permissionMode", "--permission-mode",
+			"/permissionMode", "permission mode",
 			cmp.Or(child.PermissionMode, modeEdits),
 			cmp.Or(own.PermissionMode, modeEdits),
 			modeRank(child.PermissionMode) <= modeRank(own.PermissionMode),
 		},
 		{
-			"/network", "--network",
+			"/network", "network",
 			cmp.Or(child.Network, networkOpen),
 			cmp.Or(own.Network, networkOpen),
 			networkWithin(child.Network, own.Network),
 		},
 		{
-			"/workingDirectory", "--working-directory",
+			"/workingDirectory", "working directory",
 			cmp.Or(dir, ownWorkspace),
 			cmp.Or(ownDir, ownWorkspace),
-			dir == "" || ownDir != "" && isBelow(dir, ownDir),
+			dir == "" || ownDir != "" && projections.IsBelow(dir, ownDir),
 		},
 	} {
 		if option.within {
 			continue
 		}
-		refusal := notAllowed(command, "a session gives another at most what its own agent has, which is: "+
-			safetext.Printable(option.own), "choose another "+option.flag+", or ask the user to do it",
-			"Session '%s' may not give another session this: %s", spawner.ID, safetext.Printable(option.value))
+		refusal := notAllowed(command, "it gives another at most its own, which is: "+safetext.Printable(option.own),
+			"choose one within that, or ask the user to do it",
+			"Session '%s' may not give another session this %s: %s", spawner.ID, option.name,
+			safetext.Printable(option.value))
 		refusal.Pointer = option.pointer
 		return refusal
 	}
@@ -118,11 +124,4 @@ func networkWithin(network, other string) bool {
 		}
 	}
 	return true
-}
-
-// isBelow reports whether a path is a directory or below it, as both are written. What links lead to is for the machine
-// to see on which the agent runs.
-func isBelow(dir, above string) bool {
-	dir, above = path.Clean(dir), path.Clean(above)
-	return dir == above || strings.HasPrefix(dir, strings.TrimSuffix(above, "/")+"/")
 }

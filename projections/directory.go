@@ -1,6 +1,11 @@
 package projections
 
-import "maestro/events"
+import (
+	"path"
+	"strings"
+
+	"maestro/events"
+)
 
 // DirectoryOf returns where an agent with these options works in a project; "" if only in its session's workspace.
 func (s *State) DirectoryOf(project string, options *events.AgentOptions) string {
@@ -13,20 +18,29 @@ func (s *State) DirectoryOf(project string, options *events.AgentOptions) string
 	return ""
 }
 
-// DirectoryAbove returns the directory that a user gave the session at the top of the chain of those that spawned this
-// one, which bounds where it works; "" if a user spawned it, or none is known.
-func (s *State) DirectoryAbove(x *Session) string {
-	if x.SpawnedBy == "" {
-		return ""
-	}
-	top := x
-	for top.SpawnedBy != "" {
+// DirectoriesAbove returns the directories of the sessions above one, as far up as sessions ordered each other: no link
+// may lead it out of any of them. There are none if a user chose where it works, or if it was spawned before the rules
+// bound it.
+func (s *State) DirectoriesAbove(x *Session) (above []string) {
+	dir := s.DirectoryOf(x.ProjectID, x.Options)
+	for one := x; strings.Contains(one.CreatedBy, "/sessions/"); {
 		s.Worked(1)
-		above := s.SessionEver(top.SpawnedBy)
-		if above == nil {
-			return ""
+		parent := s.SessionEver(one.SpawnedBy)
+		if parent == nil {
+			return above
 		}
-		top = above
+		bound := s.DirectoryOf(parent.ProjectID, parent.Options)
+		if bound == "" || !IsBelow(dir, bound) {
+			return above
+		}
+		above, one = append(above, bound), parent
 	}
-	return s.DirectoryOf(top.ProjectID, top.Options)
+	return above
+}
+
+// IsBelow reports whether a path is a directory or below it, as both are written. What links lead to is for the machine
+// to see on which the agent runs.
+func IsBelow(dir, above string) bool {
+	dir, above = path.Clean(dir), path.Clean(above)
+	return dir == above || strings.HasPrefix(dir, strings.TrimSuffix(above, "/")+"/")
 }

@@ -40,12 +40,35 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 		c.worked(steps)
 		return nil, err
 	}
+	if err := s.inheritedBy(ctx, c, g); err != nil {
+		return nil, err
+	}
 	m, err := s.makeManifest(ctx, c, g)
 	if err != nil {
 		return nil, invalidManifest(err)
 	}
 	c.worked(len(m.Canonical()) / bytesPerStep)
 	return m, nil
+}
+
+// inheritedBy gives a manifest the options that a spawn by the same session would have.
+func (s *Service) inheritedBy(ctx context.Context, c *Caller, g *gathering) error {
+	if c.By.Kind != commands.ActorSession {
+		return nil
+	}
+	return s.work(ctx, c, func(v View) error {
+		spawner := v.Session(c.By.Name)
+		if spawner == nil {
+			return nil
+		}
+		narrow, said := commands.InheritedOptions(spawner, g.project), &g.from.Said.Session
+		if said.PermissionMode == "" {
+			said.PermissionMode = manifest.PermissionMode(narrow.PermissionMode)
+		}
+		said.Network = cmpOr(said.Network, narrow.Network)
+		said.WorkingDirectory = cmpOr(said.WorkingDirectory, narrow.WorkingDirectory)
+		return nil
+	})
 }
 
 // permitGenerate checks the permission for the project and for each task, and returns the project: the named one, or

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"maestro/commands"
@@ -81,8 +82,7 @@ func TestChildHasAtMostWhatItsParentHas(t *testing.T) {
 	}
 }
 
-// A runner learns the directory out of which no link may lead a session that another one spawned: that of the session at
-// the top of the chain, which a user chose.
+// A runner learns the directories out of which no link may lead a session that another one spawned: those of all above it.
 func TestRunnerLearnsTheDirectoryAbove(t *testing.T) {
 	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
 	task, _ := w.team()
@@ -95,18 +95,22 @@ func TestRunnerLearnsTheDirectoryAbove(t *testing.T) {
 		_, id = done.Data.Aggregate()
 		return done.Token, id
 	}
-	top, _ := spawn(w.admin(), "/code/a", "none")
+	top, topID := spawn(w.admin(), "/code/a", "none")
 	middle, _ := spawn(w.caller(top), "/code/a/b", "none")
 	_, low := spawn(w.caller(middle), "/code/a/b/c", "local")
 	_, own := spawn(w.admin(), "/code/a", "local")
-	want := map[string]string{low: "/code/a", own: ""}
+	// What a user spawned for a session, or before the rules bound it, is bound by nothing.
+	done := w.do(w.admin(), "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"runner":"local",`+
+		`"workingDirectory":"/elsewhere","spawnedBy":"`+topID+`"}`)
+	_, users := done.Data.Aggregate()
+	want := map[string][]string{low: {"/code/a/b", "/code/a"}, own: nil, users: nil}
 	w.see(func(v View) {
 		work := workOf(v.State, "local")
 		if len(work.Sessions) != len(want) {
 			t.Fatalf("%d sessions", len(work.Sessions))
 		}
 		for _, x := range work.Sessions {
-			if x.Within != want[x.ID] {
+			if !slices.Equal(x.Within, want[x.ID]) {
 				t.Errorf("session %s stays within %q, want %q", x.ID, x.Within, want[x.ID])
 			}
 		}

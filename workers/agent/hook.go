@@ -132,7 +132,8 @@ var kinds = map[string]map[string]Kind{
 		"Task": KindSubagent, "Agent": KindSubagent, "SendMessage": KindSubagent,
 		"TodoWrite": KindNotes, "TaskCreate": KindNotes, "TaskGet": KindNotes, "TaskList": KindNotes,
 		"TaskUpdate": KindNotes, "TaskOutput": KindNotes, "BashOutput": KindNotes, "ExitPlanMode": KindNotes,
-		"ReportFindings": KindNotes, "Skill": KindNotes,
+		"ReportFindings": KindNotes, "Skill": KindNotes, "ToolSearch": KindNotes, "AskUserQuestion": KindNotes,
+		"KillShell": KindNotes, "TaskStop": KindNotes, "EnterPlanMode": KindNotes,
 	},
 	Codex: {
 		"Bash": KindShell, "apply_patch": KindEdit, "view_image": KindRead, "update_plan": KindNotes,

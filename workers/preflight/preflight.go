@@ -64,9 +64,9 @@ type Options struct {
 	// UserHome is the user's home directory. The target may not be or hold it, and may not be in one of its hidden
 	// directories or in a directory of the system. If it is "", a person has chosen the target, which may be any.
 	UserHome string
-	// Within is a directory out of which no link in the target's path may lead: the target is the choice of an agent
-	// that can write there. "" if a person chose it.
-	Within string
+	// Within are directories out of which no link in the target's path may lead: the target is the choice of an agent
+	// that can write there. There are none if a person chose it.
+	Within []string
 	// FixPermissions allows changes of the target's permissions.
 	FixPermissions bool
 	// Room is how many bytes must be free.
@@ -323,10 +323,19 @@ func apart(o Options, d Dirs) error {
 }
 
 // inside refuses a target to which a link leads out of the directory that bounds it.
-func inside(bound string, d Dirs) error {
-	if bound == "" || d.Target == d.Workspace {
-		return nil
+func inside(bounds []string, d Dirs) error {
+	for _, bound := range bounds {
+		if d.Target == d.Workspace {
+			return nil
+		}
+		if err := insideOne(bound, d); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func insideOne(bound string, d Dirs) error {
 	bound, err := absolute(bound)
 	if err == nil {
 		bound, err = filepath.EvalSymlinks(bound)

@@ -55,19 +55,19 @@ func TestPrepare(t *testing.T) {
 			w.opts.Target = filepath.Join(w.dir, "gone")
 		}, CheckTarget, "does not exist"},
 		"a link out of the directory of whoever spawned it": {func(w *world) {
-			w.opts.Within = w.mkdir("target")
+			w.opts.Within = []string{w.dir, w.mkdir("target")}
 			w.opts.Target = filepath.Join(w.dir, "target", "link")
 			if err := os.Symlink(w.mkdir("elsewhere"), w.opts.Target); err != nil {
 				w.t.Fatal(err)
 			}
 		}, CheckTarget, "is outside of"},
 		"a directory below that of whoever spawned it, which has a link in its own path": {func(w *world) {
-			w.opts.Within = filepath.Join(w.dir, "link")
-			if err := os.Symlink(w.mkdir("target"), w.opts.Within); err != nil {
+			w.opts.Within = []string{filepath.Join(w.dir, "link")}
+			if err := os.Symlink(w.mkdir("target"), w.opts.Within[0]); err != nil {
 				w.t.Fatal(err)
 			}
 			w.mkdir("target/below")
-			w.opts.Target = filepath.Join(w.opts.Within, "below")
+			w.opts.Target = filepath.Join(w.opts.Within[0], "below")
 		}, "", ""},
 		"the target is a file": {func(w *world) {
 			w.opts.Target = filepath.Join(w.dir, "file")

@@ -29,8 +29,8 @@ type Config struct {
 	Resumes bool `json:"resumes,omitempty"`
 	// Directory is where the session's project works; its manifest may name another one.
 	Directory string `json:"directory,omitempty"`
-	// Within is the directory out of which no link may lead the agent; "" for a session that a user spawned.
-	Within string `json:"within,omitempty"`
+	// Within are the directories out of which no link may lead the agent; none for a session that a user spawned.
+	Within []string `json:"within,omitempty"`
 	// Home is the directory of the home, Server the address of its server.
 	Home   string `json:"home"`
 	Server string `json:"server"`

@@ -182,11 +182,25 @@ func harmless(call agent.HookCall) bool {
 	case agent.KindRead, agent.KindNotes, agent.KindSubagent:
 		return true
 	case agent.KindShell:
-		program, _, _ := strings.Cut(strings.TrimSpace(call.Command), " ")
-		return program == "maestro" && !strings.ContainsAny(call.Command, ";|&$`<>()\n\\")
+		return ofMaestro(call.Command)
 	case agent.KindEdit, agent.KindWeb, agent.KindOther:
 	}
 	return false
+}
+
+// ofMaestro reports whether a command line only runs maestro, and gives no answer to a question: an answer may let
+// another agent do what this one has to ask about.
+func ofMaestro(line string) bool {
+	if strings.ContainsAny(line, ";|&$`<>()\n\\") {
+		return false
+	}
+	words := strings.Fields(strings.NewReplacer(`"`, "", "'", "").Replace(line))
+	if len(words) == 0 || words[0] != "maestro" {
+		return false
+	}
+	// The names of a command are among the first words that are no flags.
+	names := slices.DeleteFunc(words[1:], func(word string) bool { return strings.HasPrefix(word, "-") })
+	return !slices.Contains(names[:min(3, len(names))], "input")
 }
 
 // judged applies the rules of the sandbox.

@@ -91,6 +91,24 @@ func TestToolsOfWhoMayOnlyRead(t *testing.T) {
 	}
 }
 
+// In interactive mode, Maestro's own commands need no permission, except answers.
+func TestCommandsOfMaestroAreHarmless(t *testing.T) {
+	for line, harmless := range map[string]bool{
+		`maestro report progress "it's done"`:              true,
+		`maestro report progress "reads the user's input"`: true,
+		`maestro input answer inp_1 allow`:                 false,
+		`maestro --json "input" answer inp_1 allow`:        false,
+		`maestro --server x in"put" answer inp_1 allow`:    false,
+		`maestro status; rm -rf src`:                       false,
+		`maestro-x`:                                        false,
+		``:                                                 false,
+	} {
+		if ofMaestro(line) != harmless {
+			t.Errorf("%s: harmless %t", line, !harmless)
+		}
+	}
+}
+
 // gone is the connection of a hook that has ended.
 type gone struct{ http.ResponseWriter }
 
