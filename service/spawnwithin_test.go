@@ -82,7 +82,8 @@ func TestChildHasAtMostWhatItsParentHas(t *testing.T) {
 	}
 }
 
-// A runner learns the directories out of which no link may lead a session that another one spawned: those of all above it.
+// A runner learns the directories out of which no link may lead a session that another one spawned: those of all above
+// it.
 func TestRunnerLearnsTheDirectoryAbove(t *testing.T) {
 	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
 	task, _ := w.team()

@@ -96,7 +96,8 @@ func TestAgentCannotBecomeItsUser(t *testing.T) {
 		"read the token", "a link to the home", "another session's workspace", "its manifest", "the user's shell",
 		"another file of the user", "a hook of its own repository", "another directory for its hooks",
 		"a configuration in the place of git's", "a repository in the place of its own",
-		"a program that the user's shell finds", "the user's terminal multiplexer", "a false program in PATH", "kill another's supervisor",
+		"a program that the user's shell finds", "the user's terminal multiplexer", "a false program in PATH",
+		"kill another's supervisor",
 	} {
 		if !strings.Contains(open, name+": WORKED") {
 			t.Errorf("not confined, %q is refused too, so that it tries nothing: %s", name, open)

@@ -22,6 +22,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/service/wire"
+	"maestro/workers/preflight"
 )
 
 const (
@@ -441,6 +442,10 @@ func notRunnable(command string, err error) *failure.Error {
 		Err:     &commandExit{exitNotRunnable},
 		Why:     err.Error(),
 		Next:    "check its name and PATH",
+	}
+	var failed *preflight.Failure
+	if errors.As(err, &failed) {
+		f.Next = failed.Fix
 	}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		f.Message, f.Why, f.Err = "There is no command "+Quoted(command), "", &commandExit{exitNotThere}

@@ -5486,8 +5486,8 @@ export interface components {
             run: number;
             /** @enum {string} */
             state: "claim" | "running" | "ended";
-            /** @description The directory out of which no link may lead the agent, if another session spawned this one: that of the session at the top of the chain. */
-            within?: string;
+            /** @description The directories out of which no link may lead the agent: those of the sessions above this one, as far up as sessions ordered each other. */
+            within?: string[];
         };
         /** @description What there is for a runner to do: the state of its sessions, in the order of their creation. A runner compares it with its processes, so an answer may be lost or come twice. */
         RunnerWork: {

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,9 +20,7 @@ import (
 	"maestro/events"
 	"maestro/internal/home"
 	"maestro/service/wire"
-	"maestro/workers/agent"
 	"maestro/workers/confine"
-	"maestro/workers/manifest"
 	"maestro/workers/processes"
 	"maestro/workers/supervisor"
 )
@@ -288,22 +285,6 @@ func (r *Runner) claim(ctx context.Context, x wire.RunnerSession) bool {
 	}
 	r.start(ctx, x)
 	return true
-}
-
-// agentOf returns the name of the agent of a session: which one auto means, its manifest says.
-func (r *Runner) agentOf(ctx context.Context, x wire.RunnerSession) (string, error) {
-	if x.Agent != supervisor.AutoAgent {
-		return cmp.Or(x.Agent, agent.Claude), nil
-	}
-	content, err := r.Server.SessionManifest(ctx, x.ID)
-	if err != nil {
-		return "", fmt.Errorf("find out which agent auto means: %w", err)
-	}
-	m, err := manifest.ParseChecked(content)
-	if err != nil {
-		return x.Agent, nil //nolint:nilerr // the supervisor says what is wrong with the manifest
-	}
-	return supervisor.AgentOf(x.Agent, m), nil
 }
 
 // layersOf returns the layers that the agent of a session gets. The supervisor refuses to launch it without one that

@@ -180,8 +180,11 @@ func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd, allowed []string) (
 	if a.manifest == nil {
 		policy.ReadOnly = []string{s.dirs.Orchestrator}
 	}
-	if err := s.checkGit(); err != nil {
-		return nil, err
+	repository := filepath.Join(s.dirs.Target, gitDir)
+	if !slices.ContainsFunc(allowed, func(dir string) bool { return files.Within(repository, dir) }) {
+		if err := s.checkGit(); err != nil {
+			return nil, err
+		}
 	}
 	s.git = slices.DeleteFunc(s.git, func(path string) bool {
 		return slices.ContainsFunc(allowed, func(dir string) bool { return files.Within(path, dir) })

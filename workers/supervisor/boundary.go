@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
@@ -102,10 +103,11 @@ func (s *supervisor) checkMode() error {
 
 // checkGit finds what the agent must not change in the repository of its target.
 func (s *supervisor) checkGit() error {
-	s.git = nil
+	s.git, s.gitBefore = nil, ""
 	if s.GitConfig || s.options.PermissionMode == modeReadOnly || !slices.Contains(s.layers, confine.Namespaces) {
 		return nil
 	}
+	s.removeGitCommon() // of an earlier run, whose supervisor was killed
 	git, err := gitFiles(s.dirs.Target)
 	var failed *preflight.Failure
 	if err != nil && !errors.As(err, &failed) {
@@ -118,22 +120,42 @@ func (s *supervisor) checkGit() error {
 			Err: err,
 		}
 	}
-	s.git = git
+	s.git, s.gitBefore = git, digestOf(git)
 	return err
 }
 
-// clearGit removes what the agent left in the repository to lead its user's git to other hooks.
+// clearGit removes what the agent left in the repository to lead its user's git to other hooks, and says so on the
+// timeline of the session.
 func (s *supervisor) clearGit() {
-	if len(s.git) == 0 {
+	if s.gitBefore == "" {
 		return
 	}
-	removed, err := clearGitCommon(s.dirs.Target)
-	for _, path := range removed {
-		s.logger.Warn("the agent redirected git, and that was undone", "path", path)
-		s.Tell("The agent left %s, which leads git to other hooks. It was removed.", path)
+	for _, path := range s.removeGitCommon() {
+		s.blockedGit(path, "it led git to other hooks and another configuration; it was removed")
 	}
+	if digestOf(s.git) != s.gitBefore {
+		s.blockedGit(strings.Join(s.git, " "), "the hooks or the configuration of git changed while the agent worked: "+
+			"if you did not do that, look at them before you use git there")
+	}
+}
+
+// removeGitCommon returns what it removed.
+func (s *supervisor) removeGitCommon() []string {
+	removed, err := clearGitCommon(s.dirs.Target)
 	if err != nil {
-		s.logger.Warn("it cannot be seen whether the agent redirected git", "why", err)
+		s.logger.Warn("it cannot be seen whether git was redirected", "target", s.dirs.Target, "why", err)
+	}
+	for _, path := range removed {
+		s.logger.Warn("git was redirected, and that was undone", "path", path)
+	}
+	return removed
+}
+
+// blockedGit records that the agent reached for what git runs.
+func (s *supervisor) blockedGit(paths, reason string) {
+	s.Tell("%s: %s.", short(paths), reason)
+	if s.records != nil {
+		s.records.blocked("git", short(paths), reason, false)
 	}
 }
 

@@ -56,10 +56,12 @@ type supervisor struct {
 	network confine.Network
 	ports   []uint16
 	// git are the paths in the target that only the user's git may change.
-	git     []string
-	options events.AgentOptions
-	model   string
-	socket  string
+	git []string
+	// gitBefore is their digest before the launch, "" if they are not kept.
+	gitBefore string
+	options   events.AgentOptions
+	model     string
+	socket    string
 	// secrets are those of the run. No record and no stored output has them.
 	secrets atomic.Pointer[blank.Secrets]
 	// opened are the skills, which are closed at the end.

@@ -306,8 +306,10 @@ func (s *supervisor) check(
 	if err := s.makeOwn(); err != nil {
 		return launch, m, err
 	}
-	if err := cmp.Or(s.checkMode(), s.checkNetwork(), s.checkGit()); err != nil {
-		return launch, m, err
+	for _, check := range []func() error{s.checkMode, s.checkNetwork, s.checkGit} {
+		if err := check(); err != nil {
+			return launch, m, err
+		}
 	}
 	if err := s.checkAgent(ctx); err != nil {
 		return launch, m, err

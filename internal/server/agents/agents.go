@@ -14,6 +14,7 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/internal/failure"
+	"maestro/internal/files"
 	"maestro/internal/home"
 	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
@@ -116,6 +117,28 @@ func (o *Options) layers(
 	return available, nil
 }
 
+// sharedDir returns the directory of --orchestrator-dir, "" for none.
+func (o *Options) sharedDir(workspaces string) (string, error) {
+	if o.shared == "" {
+		return "", nil
+	}
+	dir, err := filepath.Abs(o.shared)
+	if err != nil {
+		return "", err
+	}
+	switch info, err := os.Stat(dir); {
+	case err != nil:
+		return "", failure.Usage("--orchestrator-dir names %s, which cannot be used: %s", dir, files.Bare(err))
+	case !info.IsDir():
+		return "", failure.Usage("--orchestrator-dir names %s, which is not a directory", dir)
+	case files.Within(workspaces, dir) || files.Within(dir, workspaces):
+		return "", failure.Usage("--orchestrator-dir names %s, which holds, or is in, the agents' workspaces", dir).
+			WithWhy("an agent reads no workspace but its own").
+			WithNext("name another directory, or other --workspaces than %s", workspaces)
+	}
+	return dir, nil
+}
+
 // Server is the server that the runner is part of.
 type Server struct {
 	Service *service.Service
@@ -147,11 +170,9 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 	if workspaces, err = filepath.Abs(workspaces); err != nil {
 		return nil, err
 	}
-	shared := o.shared
-	if shared != "" {
-		if shared, err = filepath.Abs(shared); err != nil {
-			return nil, err
-		}
+	shared, err := o.sharedDir(workspaces)
+	if err != nil {
+		return nil, err
 	}
 	program, err := os.Executable()
 	if err != nil {

@@ -53,8 +53,8 @@ func TestUnracedPackagesShareNothing(t *testing.T) {
 				}
 				used[function.Name.Name] = true
 				if !slices.Contains(raced, function.Name.Name) {
-					t.Errorf("%s: %s starts goroutines: name it in CONCURRENT of the Makefile, or take %s out of UNRACED",
-						path, function.Name.Name, dir)
+					t.Errorf("%s: %s starts goroutines: name it in CONCURRENT of the Makefile, or take %s "+
+						"out of UNRACED", path, function.Name.Name, dir)
 				}
 			}
 		}

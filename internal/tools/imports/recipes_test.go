@@ -202,8 +202,9 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 			"internal/oracle/options.go",
 			"internal/testing/simulation/bounds.go",
 			"internal/testing/simulation/wish.go",
-			"service/manifestgiven.go", // it decides what a read-only worker may do
-			"workers/agent/claude.go",  // the CLI's argument has the same name
+			"service/manifestgenerate.go", // a child has at most its parent's
+			"service/manifestgiven.go",    // it decides what a read-only worker may do
+			"workers/agent/claude.go",     // the CLI's argument has the same name
 			"workers/agent/options.go",
 			"workers/manifest/axes.go",
 			"workers/manifest/manifest.go",
