@@ -80,6 +80,22 @@ func (s *supervisor) reachTarget(p *confine.Policy) {
 	}
 }
 
+// programName is what agents call this program: they find it in its own directory, the first one in their PATH.
+const programName = "maestro"
+
+// checkProgram checks that agents find this program.
+func (s *supervisor) checkProgram() error {
+	if name := filepath.Base(s.Program); name != programName {
+		return &preflight.Failure{
+			Check:   preflight.CheckAgent,
+			Path:    s.Program,
+			Message: "Agents would not find " + programName + ": the program of the server is called " + name,
+			Fix:     "rename it to " + programName + ", and start the server again",
+		}
+	}
+	return nil
+}
+
 // checkMode checks that an agent without a hook can be held to the permission mode of its session.
 func (s *supervisor) checkMode() error {
 	name := s.driver.Name()

@@ -42,3 +42,15 @@ func TestModeNeedsAHook(t *testing.T) {
 		}
 	}
 }
+
+// Agents call the program by its name.
+func TestAgentsFindTheProgram(t *testing.T) {
+	for program, ok := range map[string]bool{"/opt/bin/maestro": true, "/opt/bin/maestro-linux-amd64": false} {
+		s := &supervisor{}
+		s.Program = program
+		var failed *preflight.Failure
+		if err := s.checkProgram(); (err == nil) != ok || err != nil && !errors.As(err, &failed) {
+			t.Errorf("%s: %v", program, err)
+		}
+	}
+}

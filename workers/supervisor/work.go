@@ -306,7 +306,7 @@ func (s *supervisor) check(
 	if err := s.makeOwn(); err != nil {
 		return launch, m, err
 	}
-	for _, check := range []func() error{s.checkMode, s.checkNetwork, s.checkGit} {
+	for _, check := range []func() error{s.checkProgram, s.checkMode, s.checkNetwork, s.checkGit} {
 		if err := check(); err != nil {
 			return launch, m, err
 		}
