@@ -61,6 +61,7 @@ var bounds = map[string]string{
 	"Runner.workers":                  "+waiting",
 	"Runner.orchestrators":            "+waiting",
 	"RunnerWork.sessions":             "+more",
+	"RunnerSession.within":            byFew,
 	"SessionBody.timeline":            byWhole,
 	"SessionQueueBody.items":          "+itemsMore",
 	"LogEvents.events":                "+before",

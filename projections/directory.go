@@ -18,12 +18,18 @@ func (s *State) DirectoryOf(project string, options *events.AgentOptions) string
 	return ""
 }
 
+// mostAbove bounds how far up the directories of sessions are looked for. The nearest are the narrowest.
+const mostAbove = 64
+
 // DirectoriesAbove returns the directories of the sessions above one, as far up as sessions ordered each other: no link
 // may lead it out of any of them. There are none if a user chose where it works, or if it was spawned before the rules
 // bound it.
 func (s *State) DirectoriesAbove(x *Session) (above []string) {
-	dir := s.DirectoryOf(x.ProjectID, x.Options)
-	for one := x; strings.Contains(one.CreatedBy, "/sessions/"); {
+	dir, one := s.DirectoryOf(x.ProjectID, x.Options), x
+	for range mostAbove {
+		if !strings.Contains(one.CreatedBy, "/sessions/") {
+			break
+		}
 		s.Worked(1)
 		parent := s.SessionEver(one.SpawnedBy)
 		if parent == nil {
@@ -33,7 +39,9 @@ func (s *State) DirectoriesAbove(x *Session) (above []string) {
 		if bound == "" || !IsBelow(dir, bound) {
 			return above
 		}
-		above, one = append(above, bound), parent
+		if one = parent; len(above) == 0 || above[len(above)-1] != bound {
+			above = append(above, bound)
+		}
 	}
 	return above
 }

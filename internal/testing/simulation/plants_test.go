@@ -948,7 +948,7 @@ var plants = []plant{
 		bounds, "networkWithin(child.Network, own.Network)", "true",
 	}}},
 	{"a session lets another work outside of its own directory", []edit{{
-		bounds, "dir == \"\" || ownDir != \"\" && isBelow(dir, ownDir)", "true",
+		bounds, "dir == \"\" || ownDir != \"\" && projections.IsBelow(dir, ownDir)", "true",
 	}}},
 	{"a session does not pass on what bounds it", []edit{{
 		bounds, "return x.WithOptions(\"\", \"\", nil, 0, narrow)", "return x",
