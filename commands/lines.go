@@ -37,6 +37,7 @@ var lines = map[string][]string{
 	"session:logs":      nil,
 	"skill:add":         nil,
 	"skill:list":        {"template:list"},
+	"skill:remove":      nil,
 	"task:edit":         {"task:update"},
 	"task:import":       {"task:list", "task:create", "task:update"},
 	"task:move":         {"task:update"},
