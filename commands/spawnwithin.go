@@ -78,9 +78,9 @@ func withinOwn(s *projections.State, c Call, command, project string, given *eve
 		if option.within {
 			continue
 		}
-		refusal := notAllowed(command, "it gives another at most its own, which is: "+safetext.Printable(option.own),
-			"choose one within that, or ask the user to do it",
-			"Session '%s' may not give another session this %s: %s", spawner.ID, option.name,
+		refusal := notAllowed(command, "its own "+option.name+" is "+safetext.Printable(option.own)+
+			", and it may give no more than that", "choose a narrower one, or ask the user to do it",
+			"Session '%s' may not give another session the %s %s", spawner.ID, option.name,
 			safetext.Printable(option.value))
 		refusal.Pointer = option.pointer
 		return refusal
@@ -92,7 +92,7 @@ func withinOwn(s *projections.State, c Call, command, project string, given *eve
 const (
 	modeEdits    = "acceptEdits"
 	networkOpen  = "open"
-	ownWorkspace = "a workspace of its own"
+	ownWorkspace = "only its workspace"
 )
 
 // modeRank orders the permission modes by what they let an agent do without asking. An unknown one counts as the most.

@@ -203,9 +203,7 @@ func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.Spawn
 	}
 	x.Role, x.Strategy, x.TaskIDs, x.Allowed = m.Role, m.Axes().Strategy, m.TaskIDs(), listOf(m)
 	x.Model, x.Agent, x.Skills, x.Timeout = m.Session.Model, m.Session.Agent, m.Skills, m.Session.Timeout
-	if stated := m.Options(); stated != (events.AgentOptions{}) {
-		x.Stated = &stated
-	}
+	x.Stated = statedIn(m)
 	if x.Project == "" && c.By.Kind == commands.ActorUser && len(m.Tasks) > 0 {
 		x.Project = m.Tasks[0].ProjectID
 	}
@@ -214,6 +212,14 @@ func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.Spawn
 	if x.Allowed == nil && s.ownAtMost(c, x.Role, x.Strategy) != nil {
 		all := m.Axes().Commands
 		x.Allowed = &all
+	}
+	return nil
+}
+
+// statedIn returns the options that a manifest states, nil if they are the defaults.
+func statedIn(m *manifest.Manifest) *events.AgentOptions {
+	if stated := m.Options(); stated != (events.AgentOptions{}) {
+		return &stated
 	}
 	return nil
 }
@@ -255,9 +261,7 @@ func (s *Service) registerWith(ctx context.Context, c *Caller, x *commands.Regis
 		return err
 	}
 	x.Create, x.Role, x.Strategy, x.TaskIDs, x.Allowed = true, m.Role, m.Axes().Strategy, m.TaskIDs(), listOf(m)
-	if stated := m.Options(); stated != (events.AgentOptions{}) {
-		x.Stated = &stated
-	}
+	x.Stated = statedIn(m)
 	if x.Project == "" && len(m.Tasks) > 0 {
 		x.Project = m.Tasks[0].ProjectID
 	}

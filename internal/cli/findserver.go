@@ -60,12 +60,8 @@ func look(path string) (running, listening bool) {
 
 // homeServer returns the address of the home's server while it runs, otherwise "".
 func (a *Run) homeServer() string {
-	path, err := home.Path(a.Getenv)
-	if err != nil {
-		return ""
-	}
-	h, err := home.Open(path)
-	if err != nil {
+	h := a.openHome()
+	if h == nil {
 		return ""
 	}
 	defer func() { _ = h.Close() }()

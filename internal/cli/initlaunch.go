@@ -174,7 +174,7 @@ func outcomeHere(ctx context.Context, server *client.Client, id string) error {
 	f := &failure.Error{
 		Message: fmt.Sprintf("Session '%s' has ended: its status is %s", id, x.Status),
 		Why:     x.EndReason,
-		Next:    "to let it continue, resume it in a shell that does not have the session's variables",
+		Next:    "`maestro session resume " + id + "`, in a shell without the session's variables, lets it continue",
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -78,11 +78,7 @@ func (c *sessionLogs) run(ctx context.Context, args []string) error {
 		return failure.Usage("%s is not the id of a session", Quoted(args[0])).
 			WithNext("see `maestro session list`")
 	}
-	path, err := home.Path(c.Getenv)
-	if err != nil {
-		return err
-	}
-	h, err := home.Open(path)
+	h, err := c.existingHome()
 	if err != nil {
 		return err
 	}
@@ -113,7 +109,7 @@ func (c *sessionLogs) run(ctx context.Context, args []string) error {
 	}
 	show := c.copy
 	if words && !c.raw {
-		reader, err := readerOf(path, saved.Agent)
+		reader, err := readerOf(h.Dir(), saved.Agent)
 		if err != nil {
 			return err
 		}

@@ -123,11 +123,7 @@ func newSkillRemove(a *Run) *cobra.Command {
 		Long: `Remove a skill from the home, with its folder there. An agent that runs keeps the
 copy that it has; a run that begins later and names the skill asks what to do.`,
 		RunE: Running(func(_ context.Context, args []string) error {
-			path, err := home.Path(a.Getenv)
-			if err != nil {
-				return err
-			}
-			h, err := home.Open(path)
+			h, err := a.existingHome()
 			if err != nil {
 				return err
 			}

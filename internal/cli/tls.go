@@ -10,7 +10,6 @@ import (
 	"maestro/api/client"
 	"maestro/internal/failure"
 	"maestro/internal/files"
-	"maestro/internal/home"
 	"maestro/service/wire"
 )
 
@@ -99,12 +98,8 @@ func readCertificates(path string) ([]byte, error) {
 
 // homeCertificate returns the fingerprint of the certificate of the home's server, "" if the address is another one's.
 func (a *Run) homeCertificate(base string) string {
-	path, err := home.Path(a.Getenv)
-	if err != nil {
-		return ""
-	}
-	h, err := home.Open(path)
-	if err != nil {
+	h := a.openHome()
+	if h == nil {
 		return ""
 	}
 	defer func() { _ = h.Close() }()

@@ -969,7 +969,7 @@ export interface paths {
         put?: never;
         /**
          * Spawn a session for tasks whose dependencies are completed
-         * @description For: orchestrator, user. Decided on: an orchestrator gives a worker its default set, beyond that only what it may use itself; another orchestrator at most its own set; and nobody more of its permission mode, network and directory. Becomes the event `session.spawned`.
+         * @description For: orchestrator, user. Decided on: an orchestrator gives a worker its default set, beyond that only what it may use itself; another orchestrator at most its own set; and no session more than its own permission mode, network and directory. Becomes the event `session.spawned`.
          */
         post: operations["sessionSpawn"];
         delete?: never;

@@ -322,35 +322,29 @@ func apart(o Options, d Dirs) error {
 	return nil
 }
 
-// inside refuses a target to which a link leads out of the directory that bounds it.
+// inside refuses a target to which a link leads out of a directory that bounds it.
 func inside(bounds []string, d Dirs) error {
+	if d.Target == d.Workspace {
+		return nil
+	}
 	for _, bound := range bounds {
-		if d.Target == d.Workspace {
-			return nil
+		real, err := absolute(bound)
+		if err == nil {
+			real, err = filepath.EvalSymlinks(real)
 		}
-		if err := insideOne(bound, d); err != nil {
-			return err
+		if err == nil && (d.Target == real || below(d.Target, real)) {
+			continue
+		}
+		return &Failure{
+			Check: CheckTarget,
+			Path:  d.Target,
+			Message: "The working directory " + d.Target + " is outside of " + bound +
+				", where a session above this one works",
+			Fix: "remove the link that leads there, or spawn the session yourself",
+			Err: err,
 		}
 	}
 	return nil
-}
-
-func insideOne(bound string, d Dirs) error {
-	bound, err := absolute(bound)
-	if err == nil {
-		bound, err = filepath.EvalSymlinks(bound)
-	}
-	if err == nil && (d.Target == bound || below(d.Target, bound)) {
-		return nil
-	}
-	return &Failure{
-		Check: CheckTarget,
-		Path:  d.Target,
-		Message: "The working directory " + d.Target + " is outside of " + bound +
-			", where the session that spawned this one works",
-		Fix: "remove the link that leads there, or spawn the session yourself",
-		Err: err,
-	}
 }
 
 // systemDirs hold what programs of all users read and run.

@@ -59,25 +59,25 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.workspaces, "workspaces", "",
 		"the directory of the agents' workspaces; by default MAESTRO_WORKSPACE, or ~/orchestrator/workspace")
 	f.StringVar(&o.shared, "orchestrator-dir", "",
-		"a directory that every agent may read, and change only as its working directory; none by default")
+		"a directory that every agent may read; only an agent that works in it may change it")
 	f.DurationVar(&o.silent, "silent-after", supervisor.DefaultSilent,
-		"how long an agent may do nothing before that is shown, or go on after its session is complete")
+		"how long an agent may do nothing before that is shown, and may go on after its session is complete")
 	f.BoolVar(&o.fix, "fix-permissions", false,
 		"change the permissions of working directories that agents cannot read and write, as chmod -R 755 does")
 	f.BoolVar(&o.git, "allow-git-config", false,
-		"let agents change the hooks and the configuration of git in their working directory, which your git then runs")
+		"let agents change git's hooks and configuration in their working directory: your own git runs what is there")
 }
 
 // defaultAgents is how many agents a machine runs at once: they wait for models most of the time.
 func defaultAgents() int { return max(4, 2*runtime.NumCPU()) }
 
-// system is the only one on which agents are launched: elsewhere nobody could tell who speaks through a socket, or end
-// what an agent leaves behind.
-const system = "linux"
+// launchSystem is the only system on which agents are launched: elsewhere nobody could tell who speaks through a socket,
+// or end what an agent leaves behind.
+const launchSystem = "linux"
 
 // Name returns the name of the runner, "" if there is none.
 func (o *Options) Name() string {
-	if o.none || runtime.GOOS != system {
+	if o.none || runtime.GOOS != launchSystem {
 		return ""
 	}
 	return o.name
@@ -156,7 +156,7 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 	if o.none {
 		return func() {}, nil
 	}
-	if runtime.GOOS != system {
+	if runtime.GOOS != launchSystem {
 		s.Logger.Info("no agents are launched here: that needs Linux", "next",
 			"start agents yourself with `maestro session exec`")
 		return func() {}, nil
