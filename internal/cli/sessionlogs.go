@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/commands"
+	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/files"
 	"maestro/internal/home"
@@ -136,6 +137,12 @@ func (c *sessionLogs) tellOfErrors(ctx context.Context, h *home.Home, session st
 	unexplained := saved.Exit.Code != nil && *saved.Exit.Code > 0 && saved.Exit.Reason == ""
 	if shown && !unexplained {
 		return // nothing failed, or it is known what did: somebody killed it, or its output says it
+	}
+	if server, err := c.Connect(ctx); err == nil {
+		// An agent may end by itself when its session is killed, before its supervisor ends it.
+		if x, err := server.Session(ctx, session); err == nil && x.Status == events.SessionStopped {
+			return
+		}
 	}
 	if info, err := os.Lstat(saved.Errors); err == nil && info.Size() > 0 {
 		c.Say("maestro: the agent also wrote to its standard error: see `maestro session logs %s --of errors`\n",
