@@ -12,7 +12,8 @@ const (
 	alive      = "the session is its own and alive"
 	itsSpawned = "a session that it spawned"
 	atMost     = "an orchestrator gives a worker its default set, beyond that only what it may use itself; " +
-		"another orchestrator at most its own set; and no session more than its own permission mode, network and directory"
+		"another orchestrator at most its own set; " +
+		"and no session more than its own permission mode, network and directory"
 	// what its predecessor spawned: [projections.State.Succeeds]
 	itsLed               = itsSpawned + ", or its predecessor"
 	openOnly             = "the question is open; an orchestrator: " + itsLed
