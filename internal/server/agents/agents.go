@@ -65,14 +65,14 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.fix, "fix-permissions", false,
 		"change the permissions of working directories that agents cannot read and write, as chmod -R 755 does")
 	f.BoolVar(&o.git, "allow-git-config", false,
-		"let agents change git's hooks and configuration in their working directory: your own git runs what is there")
+		"let agents change git's hooks and configuration in their working directory; your git runs what is in them")
 }
 
 // defaultAgents is how many agents a machine runs at once: they wait for models most of the time.
 func defaultAgents() int { return max(4, 2*runtime.NumCPU()) }
 
-// launchSystem is the only system on which agents are launched: elsewhere nobody could tell who speaks through a socket,
-// or end what an agent leaves behind.
+// launchSystem is the only system on which agents are launched: elsewhere nobody could tell who speaks through a
+// socket, or end what an agent leaves behind.
 const launchSystem = "linux"
 
 // Name returns the name of the runner, "" if there is none.
