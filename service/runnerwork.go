@@ -124,7 +124,6 @@ func workFor(state *projections.State, x *projections.Session, runner string) (o
 	if p := state.Project(x.ProjectID); p != nil {
 		one.Directory = p.WorkingDir
 	}
-	one.Within = state.DirectoriesAbove(x)
 	run := x.LastRun()
 	if run != nil {
 		one.Conversation, one.Resumes = run.Conversation, true

@@ -9,6 +9,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
 
@@ -105,15 +106,14 @@ func TestRunnerLearnsTheDirectoryAbove(t *testing.T) {
 		`"workingDirectory":"/elsewhere","spawnedBy":"`+topID+`"}`)
 	_, users := done.Data.Aggregate()
 	want := map[string][]string{low: {"/code/a/b", "/code/a"}, own: nil, users: nil}
-	w.see(func(v View) {
-		work := workOf(v.State, "local")
-		if len(work.Sessions) != len(want) {
-			t.Fatalf("%d sessions", len(work.Sessions))
+	for id, dirs := range want {
+		var given wire.RunnerCredential
+		err := w.Look(t.Context(), w.admin(), func(v View) (err error) {
+			given, err = v.GetRunnerCredential(&wire.RunnerCredentialOf{ID: id})
+			return err
+		})
+		if err != nil || !slices.Equal(given.Within, dirs) {
+			t.Errorf("session %s stays within %q, %v, want %q", id, given.Within, err, dirs)
 		}
-		for _, x := range work.Sessions {
-			if !slices.Equal(x.Within, want[x.ID]) {
-				t.Errorf("session %s stays within %q, want %q", x.ID, x.Within, want[x.ID])
-			}
-		}
-	})
+	}
 }

@@ -60,7 +60,7 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	if c.Layers = layersHere(ctx, c, confine.Policy{Network: network}); len(c.Layers) == 0 {
 		a.Say("maestro: warning: the agent is not confined: it can do whatever you can\n")
 	}
-	c.Runner, c.Run, c.RunnerToken = wire.TerminalRunner, 1, speaks.Token
+	c.Runner, c.Run, c.RunnerToken, c.Within = wire.TerminalRunner, 1, speaks.Token, speaks.Within
 	if x.Run != nil {
 		c.Run, c.Resumes, c.Conversation = x.Run.Number+1, true, x.Run.Conversation
 	}
@@ -86,6 +86,7 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 		return hasAgent(x.ID, wire.TerminalRunner)
 	}
 	a.answered, a.waiting = true, nil // from now on stdout shows the agent, which gets the mail
+	a.nextFor = nil                   // the reader is whoever launched the agent, and not the session
 	screen := &agentScreen{run: a}
 	logger := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	err = supervisor.Run(ctx, c, supervisor.Drivers(c.Home), screen, logger)

@@ -63,9 +63,6 @@ type RunnerSession struct {
 	Resumes bool `json:"resumes,omitempty"`
 	// Directory is where its project works; "" if that is not known.
 	Directory string `json:"directory,omitempty"`
-	// Within are the directories out of which no link may lead the agent: those of the sessions above this one, as far
-	// up as sessions ordered each other.
-	Within []string `json:"within,omitempty"`
 	// Agent is the agent that the session names; "" for the default.
 	Agent string `json:"agent,omitempty"`
 	// Network is how its manifest restricts the network; "" if it does not.

@@ -49,6 +49,9 @@ type RunnerCredential struct {
 	SessionID string `json:"sessionId"`
 	Runner    string `json:"runner"`
 	Token     string `json:"token"`
+	// Within are the directories out of which no link may lead the agent: those of the sessions above this one, as far
+	// up as sessions ordered each other.
+	Within []string `json:"within,omitempty"`
 }
 
 const (

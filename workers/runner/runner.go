@@ -322,9 +322,9 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 	c := r.Supervisor
 	c.Protocol, c.SessionID, c.ProjectID, c.Runner, c.Run = supervisor.Protocol, x.ID, x.ProjectID, r.Name, x.Run
 	c.Conversation, c.Resumes, c.Directory = x.Conversation, x.Resumes, x.Directory
-	c.Within = x.Within
 	c.Home, c.Server = r.Home.Dir(), r.Server.Base()
 	c.SessionToken, c.RunnerToken, c.Layers = own.Token, speaks.Token, r.layersOf(x)
+	c.Within = speaks.Within
 	r.mu.Lock()
 	r.started[x.ID] = child{run: x.Run}
 	r.again()

@@ -68,6 +68,8 @@ func (c *call) wrapped() bool {
 				c.exec(c.args[i+1:])
 			}
 		}
+	case "maestro":
+		c.sessionExec()
 	case "tmux", "screen", "concurrently", "entr", "nodemon", "watchexec", "chronic", "expect", "vagrant", "ansible",
 		"adb":
 		c.session()
@@ -275,4 +277,18 @@ func (c *call) at() {
 		}
 	}
 	c.text(text)
+}
+
+// sessionExec judges `maestro session exec <sessionId> -- <command>`.
+func (c *call) sessionExec() {
+	end := slices.Index(c.args, "--")
+	if end < 0 || !slices.Contains(c.args[:end], "exec") {
+		return
+	}
+	if dir, ok := parse(c.args[:end], takes{short: "o", long: "working-directory allow output"}, false).
+		last("working-directory"); ok {
+		c.e = c.e.clone()
+		c.e.dirs = c.e.absolutes(dir)
+	}
+	c.exec(c.args[end+1:])
 }

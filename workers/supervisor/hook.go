@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"maestro/commands"
 	"maestro/internal/files"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
@@ -188,20 +189,34 @@ func harmless(call agent.HookCall) bool {
 	return false
 }
 
-// ofMaestro reports whether a command line only runs maestro, and gives no answer to a question: an answer may let
-// another agent do what this one has to ask about.
+// ofMaestro reports whether a command line only runs maestro, with a command that the server decides about: one that
+// runs a program, starts a server or writes a file is as harmful as what it runs or writes. An answer to a question may
+// let another agent do what this one has to ask about.
 func ofMaestro(line string) bool {
 	if strings.ContainsAny(line, ";|&$`<>()\n\\") {
 		return false
 	}
 	words := strings.Fields(strings.NewReplacer(`"`, "", "'", "").Replace(line))
-	if len(words) == 0 || words[0] != "maestro" {
+	if len(words) == 0 || words[0] != programName {
 		return false
 	}
-	// The names of a command are among the first words that are no flags.
-	names := slices.DeleteFunc(words[1:], func(word string) bool { return strings.HasPrefix(word, "-") })
-	return !slices.Contains(names[:min(3, len(names))], "input")
+	if words = words[1:]; len(words) > 0 && words[0] == "--json" {
+		words = words[1:]
+	}
+	if slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "--launch") }) {
+		return false
+	}
+	for n := min(mostWords, len(words)); n > 0; n-- {
+		id := strings.Join(words[:n], ":")
+		if _, decided := commands.CurrentRules().Row(id); decided {
+			return id != "input:answer" && id != "manifest:generate"
+		}
+	}
+	return false
 }
+
+// mostWords is the number of words in the longest name of a command.
+const mostWords = 3
 
 // judged applies the rules of the sandbox.
 func (j *judge) judged(call agent.HookCall) sandbox.Verdict {
