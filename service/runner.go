@@ -119,6 +119,5 @@ func (v View) GetRunnerCredential(in *wire.RunnerCredentialOf) (wire.RunnerCrede
 		SessionID: x.ID,
 		Runner:    runner,
 		Token:     RunnerToken(v.Service.Keys.ServerKey, runner, x.ID, x.Generation),
-		Within:    v.State.DirectoriesAbove(x),
 	}, nil
 }

@@ -83,7 +83,7 @@ func TestChildHasAtMostWhatItsParentHas(t *testing.T) {
 	}
 }
 
-// A runner learns the directories out of which no link may lead a session that another one spawned: those of all above
+// Whoever starts its agent learns the directories out of which no link may lead a session that another one spawned: those of all above
 // it.
 func TestRunnerLearnsTheDirectoryAbove(t *testing.T) {
 	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
@@ -107,9 +107,9 @@ func TestRunnerLearnsTheDirectoryAbove(t *testing.T) {
 	_, users := done.Data.Aggregate()
 	want := map[string][]string{low: {"/code/a/b", "/code/a"}, own: nil, users: nil}
 	for id, dirs := range want {
-		var given wire.RunnerCredential
+		var given wire.Credential
 		err := w.Look(t.Context(), w.admin(), func(v View) (err error) {
-			given, err = v.GetRunnerCredential(&wire.RunnerCredentialOf{ID: id})
+			given, err = v.GetCredential(&wire.SessionID{ID: id})
 			return err
 		})
 		if err != nil || !slices.Equal(given.Within, dirs) {

@@ -45,11 +45,11 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	if err != nil {
 		return err
 	}
-	c, err := superviseConfig(ctx, a, server.Base(), wire.Credential{
-		SessionID: x.ID,
-		ProjectID: x.ProjectID,
-		Token:     a.Getenv(wire.EnvToken),
-	})
+	own, err := server.Credential(ctx, x.ID)
+	if err != nil {
+		return err
+	}
+	c, err := superviseConfig(ctx, a, server.Base(), own)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	if c.Layers = layersHere(ctx, c, confine.Policy{Network: network}); len(c.Layers) == 0 {
 		a.Say("maestro: warning: the agent is not confined: it can do whatever you can\n")
 	}
-	c.Runner, c.Run, c.RunnerToken, c.Within = wire.TerminalRunner, 1, speaks.Token, speaks.Within
+	c.Runner, c.Run, c.RunnerToken = wire.TerminalRunner, 1, speaks.Token
 	if x.Run != nil {
 		c.Run, c.Resumes, c.Conversation = x.Run.Number+1, true, x.Run.Conversation
 	}
@@ -88,7 +88,7 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	a.answered, a.waiting = true, nil // from now on stdout shows the agent, which gets the mail
 	a.nextFor = nil                   // the reader is whoever launched the agent, and not the session
 	screen := &agentScreen{run: a}
-	logger := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	logger := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	err = supervisor.Run(ctx, c, supervisor.Drivers(c.Home), screen, logger)
 	switch {
 	case errors.Is(err, home.ErrSupervised), errors.Is(err, supervisor.ErrRan):
@@ -147,6 +147,7 @@ func superviseConfig(
 		Server:       server,
 		Roots:        roots,
 		SessionToken: own.Token,
+		Within:       own.Within,
 		Program:      program,
 		Version:      Version(),
 		Workspaces:   workspaces,

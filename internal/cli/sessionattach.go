@@ -80,6 +80,9 @@ func (c *sessionExec) attachConfig(
 			return config, nil, err
 		}
 	}
+	if c.directory != "" && !c.isSession() { // a person has chosen it
+		config.Within = nil
+	}
 	if m, err = manifestAs(ctx, beats, given.SessionID); err != nil {
 		return config, nil, err
 	}

@@ -36,6 +36,9 @@ type Credential struct {
 	Token     string          `json:"token"`
 	// Env are the variables to set for its commands, besides Maestro's own.
 	Env map[string]string `json:"env,omitempty"`
+	// Within are the directories out of which no link may lead its commands: those of the sessions above this one, as
+	// far up as sessions ordered each other.
+	Within []string `json:"within,omitempty"`
 }
 
 // RunnerCredentialOf names a session, and the runner that is to speak for it.
@@ -49,9 +52,6 @@ type RunnerCredential struct {
 	SessionID string `json:"sessionId"`
 	Runner    string `json:"runner"`
 	Token     string `json:"token"`
-	// Within are the directories out of which no link may lead the agent: those of the sessions above this one, as far
-	// up as sessions ordered each other.
-	Within []string `json:"within,omitempty"`
 }
 
 const (

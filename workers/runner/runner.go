@@ -324,7 +324,7 @@ func (r *Runner) supervise(ctx context.Context, x wire.RunnerSession) error {
 	c.Conversation, c.Resumes, c.Directory = x.Conversation, x.Resumes, x.Directory
 	c.Home, c.Server = r.Home.Dir(), r.Server.Base()
 	c.SessionToken, c.RunnerToken, c.Layers = own.Token, speaks.Token, r.layersOf(x)
-	c.Within = speaks.Within
+	c.Within = own.Within
 	r.mu.Lock()
 	r.started[x.ID] = child{run: x.Run}
 	r.again()

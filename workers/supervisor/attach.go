@@ -84,6 +84,7 @@ func (a *Attached) open(helpers context.Context) (err error) {
 		Workspaces:  s.Workspaces,
 		Session:     s.SessionID,
 		Target:      s.Directory,
+		Within:      s.Within,
 		MaestroHome: s.Home,
 	})
 	if err != nil {
