@@ -22,7 +22,7 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 		ProjectID: x.ProjectID,
 		Strategy:  x.Strategy,
 		Token:     SessionToken(v.Service.Keys.ServerKey, x.ID, x.Generation),
-		Within:    v.State.DirectoriesAbove(x),
+		Within:    v.DirectoriesAbove(x),
 	}
 	if v.Caller.SeesEnv(x) {
 		given.Env = x.CommandEnv()

@@ -83,8 +83,8 @@ func TestChildHasAtMostWhatItsParentHas(t *testing.T) {
 	}
 }
 
-// Whoever starts its agent learns the directories out of which no link may lead a session that another one spawned: those of all above
-// it.
+// Whoever starts the agent of a session learns the directories out of which no link may lead it: those of the sessions
+// above it.
 func TestRunnerLearnsTheDirectoryAbove(t *testing.T) {
 	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
 	task, _ := w.team()

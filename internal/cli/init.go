@@ -29,6 +29,7 @@ func newOrchestrator(a *Run) *cobra.Command {
 type initOptions struct {
 	file, part, session, key string
 	force, launch, printed   bool
+	fix, git                 bool
 }
 
 func newInit(a *Run, role events.Role) *cobra.Command {
@@ -65,6 +66,10 @@ environment.`,
 	ValueName(cmd, "manifest", "<file>")
 	ValueName(cmd, "session", "<sessionId>")
 	f.BoolVar(&o.launch, "launch", false, "launch the agent, also if this is not a terminal")
+	f.BoolVar(&o.fix, "fix-permissions", false,
+		"for a launch: change the permissions of a working directory that the agent cannot read and write")
+	f.BoolVar(&o.git, "allow-git-config", false,
+		"for a launch: let the agent change git's hooks and configuration there; your git runs what is in them")
 	f.BoolVar(&o.force, "force", false,
 		"for a user: create it even if dependencies of its tasks are not completed")
 	a.keyFlag(cmd, &o.key)
@@ -96,7 +101,7 @@ func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) e
 			return err
 		}
 		if !hasRun(x) {
-			return launchHere(ctx, a, x, m)
+			return launchHere(ctx, a, x, m, o)
 		}
 		if o.launch {
 			return hasAgent(id, x.Run.Runner)

@@ -32,7 +32,7 @@ func (o *initOptions) mayLaunch(a *Run) bool {
 func hasRun(x wire.Session) bool { return x.Run != nil && x.Run.ExitedAt == nil && !x.Run.Resumed }
 
 // launchHere claims the session of this process for the runner in a terminal, and runs its agent until it ends.
-func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifest) error {
+func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifest, o initOptions) error {
 	if runtime.GOOS != "linux" {
 		return failure.Usage("Agents are launched on Linux only").
 			WithNext("--print prints its prompts; `maestro session exec %s -- <command>` runs what you start", x.ID)
@@ -53,6 +53,7 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	if err != nil {
 		return err
 	}
+	c.FixPermissions, c.GitConfig = o.fix, o.git
 	network, _, err := confine.ParseNetwork(m.Session.Network)
 	if err != nil {
 		return failure.Usage("The network of the session's manifest: %s", err)

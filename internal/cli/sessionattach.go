@@ -163,6 +163,9 @@ func (c *sessionExec) detach(ctx context.Context, held *supervisor.Attached) {
 	if err != nil {
 		c.Say("maestro: the supervision of the command did not end well: %s\n", err)
 	}
+	for _, blocked := range held.Blocked() {
+		c.Say("maestro: %s\n", blocked)
+	}
 	if kept > 0 {
 		c.Say("maestro: %s; the server sends them when it runs again\n", stillWaiting(kept))
 	}

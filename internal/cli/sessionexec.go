@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,9 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
@@ -26,9 +23,6 @@ import (
 )
 
 const (
-	// recordTries is how often the exit code is sent to an unreachable server; recordWithin is how long that takes.
-	recordTries  = 20
-	recordWithin = recordTries * betweenTries
 	// The exit codes for a command that cannot be run, as in shells.
 	exitNotRunnable = 126
 	exitNotThere    = 127
@@ -181,7 +175,8 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 		return c.notStarted(line[0], err)
 	}
 	others := running != nil && running.Release()
-	c.record(context.WithoutCancel(ctx), server, beats, session, line[0], ended.State(), others)
+	c.record(context.WithoutCancel(ctx), server, beats, session, line[0], ended.State(), others,
+		held.Blocked())
 	if over != nil {
 		return over
 	}
@@ -393,45 +388,6 @@ func markRunning(a *Run, session string) *home.RunningCommand {
 		return nil
 	}
 	return running
-}
-
-// record adds the exit code to the session's timeline, as whoever runs the command. A session notes how its own command
-// ended only if the orchestrator that ran it has ended meanwhile: beats acts as the session.
-func (c *sessionExec) record(
-	ctx context.Context, server, beats *client.Client, session, command string, state *os.ProcessState, others bool,
-) {
-	if session == c.sessionID() {
-		return
-	}
-	exited := wire.Exited{Command: filepath.Base(command), ExitCode: codeOf(state), Others: others}
-	data, err := json.Marshal(exited)
-	if err != nil {
-		return // it holds a text and a number
-	}
-	note := &commands.NoteSession{
-		SessionID: session,
-		Type:      wire.TypeExited,
-		Message:   fmt.Sprintf("The command %s ended with exit code %d", exited.Command, exited.ExitCode),
-		Data:      data,
-	}
-	key := uuid.NewString()
-	for range recordTries {
-		_, err = server.Do(ctx, "session:note", note, client.Options{Key: key})
-		var refused *client.Error
-		if c.isSession() && errors.As(err, &refused) && refused.Status == http.StatusForbidden {
-			_, err = beats.Do(ctx, "session:note", note, client.Options{Key: key})
-		}
-		if err == nil || !notNow(err) {
-			break
-		}
-		time.Sleep(betweenTries)
-		if address := c.homeServer(); address != "" {
-			server.Move(address)
-		}
-	}
-	if err != nil {
-		c.Say("maestro: the exit code %d is not recorded on the session's timeline: %s\n", exited.ExitCode, err)
-	}
 }
 
 // notRunnable returns the error for a command that does not exist.

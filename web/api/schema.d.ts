@@ -3316,6 +3316,8 @@ export interface components {
             /** @enum {string} */
             strategy: "simple" | "queue" | "tree" | "default" | "intelligent-batching" | "dag";
             token: string;
+            /** @description The directories out of which no link may lead its commands: those of the sessions above this one, as far up as sessions ordered each other. */
+            within?: string[];
         };
         /** @description Deletes an empty project. */
         DeleteProject: {
@@ -5486,8 +5488,6 @@ export interface components {
             run: number;
             /** @enum {string} */
             state: "claim" | "running" | "ended";
-            /** @description The directories out of which no link may lead the agent: those of the sessions above this one, as far up as sessions ordered each other. */
-            within?: string[];
         };
         /** @description What there is for a runner to do: the state of its sessions, in the order of their creation. A runner compares it with its processes, so an answer may be lost or come twice. */
         RunnerWork: {

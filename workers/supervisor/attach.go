@@ -77,7 +77,7 @@ func (a *Attached) open(helpers context.Context) (err error) {
 	if a.manifest != nil {
 		s.options, _ = optionsOf(a.manifest)
 	}
-	if err := s.checkNetwork(); err != nil {
+	if err := s.checkNetwork(helpers); err != nil {
 		return err
 	}
 	s.dirs, err = preflight.Prepare(preflight.Options{
@@ -144,6 +144,9 @@ func (a *Attached) Why() string { return a.s.why }
 // Ended reports, once Over is closed, whether the session has ended.
 func (a *Attached) Ended() bool { return a.s.sessionEnded }
 
+// Blocked returns what the command did to lead its user's git elsewhere, once it is closed.
+func (a *Attached) Blocked() []string { return a.s.found }
+
 // Kept returns the directories that no command of a session may reach: Maestro's home, and the workspaces.
 func (a *Attached) Kept() []string { return []string{a.s.Home, filepath.Dir(a.s.dirs.Workspace)} }
 
@@ -183,11 +186,11 @@ func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd, allowed []string) (
 	}
 	repository := filepath.Join(s.dirs.Target, gitDir)
 	if !slices.ContainsFunc(allowed, func(dir string) bool { return files.Within(repository, dir) }) {
-		if err := s.checkGit(); err != nil {
+		if err := s.checkGit(ctx); err != nil {
 			return nil, err
 		}
 	}
-	s.git = slices.DeleteFunc(s.git, func(path string) bool {
+	s.git.kept = slices.DeleteFunc(s.git.kept, func(path string) bool {
 		return slices.ContainsFunc(allowed, func(dir string) bool { return files.Within(path, dir) })
 	})
 	s.reachTarget(&policy)

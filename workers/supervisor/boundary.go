@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -76,7 +77,7 @@ func (s *supervisor) reachTarget(p *confine.Policy) {
 		p.Reads = append(p.Reads, s.dirs.Target)
 	} else {
 		p.ReadWrite = append(p.ReadWrite, s.dirs.Target)
-		p.ReadOnly = append(p.ReadOnly, s.git...)
+		p.ReadOnly = append(p.ReadOnly, s.git.kept...)
 	}
 }
 
@@ -84,7 +85,7 @@ func (s *supervisor) reachTarget(p *confine.Policy) {
 const programName = "maestro"
 
 // checkProgram checks that agents find this program.
-func (s *supervisor) checkProgram() error {
+func (s *supervisor) checkProgram(context.Context) error {
 	if name := filepath.Base(s.Program); name != programName {
 		return &preflight.Failure{
 			Check:   preflight.CheckAgent,
@@ -97,7 +98,7 @@ func (s *supervisor) checkProgram() error {
 }
 
 // checkMode checks that an agent without a hook can be held to the permission mode of its session.
-func (s *supervisor) checkMode() error {
+func (s *supervisor) checkMode(context.Context) error {
 	name := s.driver.Name()
 	switch mode := s.options.PermissionMode; {
 	case s.driver.Guarded():
@@ -118,13 +119,16 @@ func (s *supervisor) checkMode() error {
 }
 
 // checkGit finds what the agent must not change in the repository of its target.
-func (s *supervisor) checkGit() error {
-	s.git, s.gitBefore = nil, ""
+func (s *supervisor) checkGit(ctx context.Context) error {
+	s.git, s.gitBefore = gitFound{}, ""
 	if s.GitConfig || s.options.PermissionMode == modeReadOnly || !slices.Contains(s.layers, confine.Namespaces) {
 		return nil
 	}
-	s.removeGitCommon() // of an earlier run, whose supervisor was killed
-	git, err := gitFiles(s.dirs.Target)
+	user, err := os.UserHomeDir()
+	if err != nil {
+		return err
+	}
+	git, err := gitFiles(ctx, s.dirs.Target, user)
 	var failed *preflight.Failure
 	if err != nil && !errors.As(err, &failed) {
 		return &preflight.Failure{
@@ -132,13 +136,21 @@ func (s *supervisor) checkGit() error {
 			Path:  s.dirs.Target,
 			Message: "The hooks and the configuration of git in " + s.dirs.Target +
 				" cannot be kept from an agent: " + files.Bare(err).Error(),
-			Fix: "look at its .git, or let agents change them: serve --allow-git-config",
+			Fix: "mend that, or allow changes of git's hooks and configuration: " + allowGit,
 			Err: err,
 		}
 	}
-	s.git, s.gitBefore = git, digestOf(git)
-	return err
+	if err != nil {
+		return err
+	}
+	s.git, s.gitBefore = git, digestOf(git.kept)
+	s.removeGitCommon() // of an earlier run, whose supervisor was killed
+	return nil
 }
+
+// allowGit says how a user lets agents change what git runs.
+const allowGit = "`serve --allow-git-config`, in a terminal `worker init --allow-git-config`, or for a command of " +
+	"yours `session exec --allow .git`"
 
 // clearGit removes what the agent left in the repository to lead its user's git to other hooks, and says so on the
 // timeline of the session.
@@ -146,37 +158,38 @@ func (s *supervisor) clearGit() {
 	if s.gitBefore == "" {
 		return
 	}
-	for _, path := range s.removeGitCommon() {
-		s.blockedGit(path, "it led git to other hooks and another configuration; it was removed")
-	}
-	if digestOf(s.git) != s.gitBefore {
-		s.blockedGit(strings.Join(s.git, " "), "the hooks or the configuration of git changed while the agent worked: "+
-			"if you did not do that, look at them before you use git there")
+	s.removeGitCommon()
+	if digestOf(s.git.kept) != s.gitBefore {
+		s.blockedGit(strings.Join(s.git.kept, " "), "the hooks or the configuration of git changed while the agent "+
+			"worked: if you did not do that, look at them before you use git there")
 	}
 }
 
-// removeGitCommon returns what it removed.
-func (s *supervisor) removeGitCommon() []string {
-	removed, err := clearGitCommon(s.dirs.Target)
-	if err != nil {
-		s.logger.Warn("it cannot be seen whether git was redirected", "target", s.dirs.Target, "why", err)
-	}
+// removeGitCommon removes what leads git elsewhere, and says so.
+func (s *supervisor) removeGitCommon() {
+	removed, err := clearGitCommon(s.dirs.Target, s.git.repositories)
 	for _, path := range removed {
-		s.logger.Warn("git was redirected, and that was undone", "path", path)
+		s.blockedGit(path, "it led git to other hooks and another configuration; it was removed")
 	}
-	return removed
+	if err != nil {
+		s.blockedGit(filepath.Join(s.dirs.Target, gitDir), "it cannot be checked whether a file "+gitCommon+
+			" leads git to other hooks and another configuration ("+err.Error()+"): look for one before you use git "+
+			"there")
+	}
 }
 
 // blockedGit records that the agent reached for what git runs.
 func (s *supervisor) blockedGit(paths, reason string) {
 	s.Tell("%s: %s.", short(paths), reason)
-	if s.records != nil {
+	if s.records == nil {
+		s.found = append(s.found, short(paths)+": "+reason)
+	} else {
 		s.records.blocked("git", short(paths), reason, false)
 	}
 }
 
 // checkNetwork checks that this machine can restrict the network as the manifest says.
-func (s *supervisor) checkNetwork() (err error) {
+func (s *supervisor) checkNetwork(context.Context) (err error) {
 	var p confine.Policy
 	if p.Network, p.Ports, err = confine.ParseNetwork(s.options.Network); err != nil {
 		return fmt.Errorf("the network of the session's manifest: %w", err)

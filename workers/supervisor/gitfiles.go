@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -28,25 +29,39 @@ const (
 	gitWorktrees = "worktrees"
 	// gitCommon names another directory, whose hooks and configuration git then uses. Only a worktree has it.
 	gitCommon = "commondir"
-	// mostRepositories bounds the submodules and worktrees of a target.
-	mostRepositories = 64
-	// mostConfig bounds a configuration that is read, in bytes.
-	mostConfig = 256 << 10
+	// mostRepositories bounds the repositories in a target, and the worktrees of one.
+	mostRepositories = 512
+	// deepest is how far below the target repositories are looked for: people keep several in one directory.
+	deepest = 3
 )
 
 // guard finds what an agent must not change in the git repository of its target.
 type guard struct {
 	root   *disk.Root
 	target string
-	found  []string // relative to the target
+	user   string
+	// git returns what `git config` says.
+	git func(input []byte, args ...string) ([]string, error)
+	// usersHooks are where the user's own configuration has the hooks of every repository.
+	usersHooks []string
+	// found and repositories are relative to the target.
+	found, repositories []string
+}
+
+// gitFound is what there is of git in a target.
+type gitFound struct {
+	// kept are the paths that an agent must not change.
+	kept []string
+	// repositories are relative to the target, those of submodules included.
+	repositories []string
 }
 
 // gitFiles returns the paths of a target that an agent must not change, so that its user's git runs nothing that the
-// agent wrote: the hooks and the configuration of the repository, of its submodules and of its worktrees, what the
-// configuration names in the target, and the files that say where a repository is.
-func gitFiles(target string) (paths []string, err error) {
+// agent wrote: the hooks and the configuration of each repository, of its submodules and of its worktrees, what the
+// configuration names in the target, and the files that say where a repository is. user is the user's home directory.
+func gitFiles(ctx context.Context, target, user string) (found gitFound, err error) {
 	if inRepository(target) {
-		return nil, &preflight.Failure{
+		return found, &preflight.Failure{
 			Check:   preflight.CheckTarget,
 			Path:    target,
 			Message: "The working directory " + target + " holds git's own files: its hooks and its configuration",
@@ -55,38 +70,85 @@ func gitFiles(target string) (paths []string, err error) {
 	}
 	root, err := disk.OpenRoot(target)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	defer func() { _ = root.Close() }()
-	info, err := root.Lstat(gitDir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case info.Mode().IsRegular():
-		return []string{filepath.Join(target, gitDir)}, nil
+	places := checkouts(root)
+	if len(places) == 0 {
+		return found, nil
 	}
-	g := &guard{root: root, target: target}
-	if err := g.exists(gitDir, true); err != nil {
-		return nil, err
+	g := &guard{
+		root:   root,
+		target: target,
+		user:   user,
+		git:    func(input []byte, args ...string) ([]string, error) { return gitConfigSays(ctx, user, input, args) },
 	}
-	repositories, err := gitRepositories(root)
-	if err != nil {
-		return nil, err
+	if g.usersHooks, err = g.git(nil, "--global", "--includes", "--get-all", "core.hooksPath"); err != nil {
+		return found, err
 	}
-	if len(repositories) > mostRepositories {
-		return nil, fmt.Errorf("the repository in %s has more than %d submodules", target, mostRepositories)
-	}
-	for _, repository := range repositories {
-		if err := g.repository(repository); err != nil {
-			return nil, err
+	for _, name := range places {
+		if err := g.checkout(name); err != nil {
+			return found, err
 		}
 	}
 	for _, name := range g.found {
-		paths = append(paths, filepath.Join(target, name))
+		found.kept = append(found.kept, filepath.Join(target, name))
 	}
-	return paths, nil
+	found.repositories = g.repositories
+	return found, nil
+}
+
+// checkouts returns where a target has a file or directory of git's, in itself or not far below.
+func checkouts(root *disk.Root) (found []string) {
+	type place struct {
+		dir   string
+		depth int
+	}
+	below := []place{{dir: "."}}
+	for visited := 0; len(below) > 0 && visited < mostDirectories; visited++ {
+		at := below[0]
+		below = below[1:]
+		entries, err := root.ReadDir(at.dir)
+		if err != nil {
+			continue // the user's git does not read it either
+		}
+		for _, entry := range entries {
+			switch name := filepath.Join(at.dir, entry.Name()); {
+			case entry.Name() == gitDir:
+				found = append(found, name)
+			case entry.IsDir() && at.depth < deepest && entry.Name() != "node_modules":
+				below = append(below, place{name, at.depth + 1})
+			}
+		}
+	}
+	return found
+}
+
+// checkout adds what git reads for one checkout, whose .git has a name.
+func (g *guard) checkout(name string) error {
+	info, err := g.root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if info.Mode().IsRegular() {
+		return g.keep(name)
+	}
+	if err := g.exists(name, true); err != nil {
+		return err
+	}
+	repositories := []string{name}
+	if err := submodules(g.root, name, func(dir string) { repositories = append(repositories, dir) }); err != nil {
+		return err
+	}
+	if g.repositories = append(g.repositories, repositories...); len(g.repositories) > mostRepositories {
+		return fmt.Errorf("%s has more than %d repositories", g.target, mostRepositories)
+	}
+	for _, repository := range repositories {
+		if err := g.repository(repository, filepath.Dir(name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // inRepository reports whether a directory is, or is in, what git keeps beside the code.
@@ -102,45 +164,47 @@ func inRepository(dir string) bool {
 	return true
 }
 
-// repository adds what git reads in a repository. What is missing is made, so that it cannot be made by the agent.
-func (g *guard) repository(dir string) error {
-	hooks, config := filepath.Join(dir, gitHooks), filepath.Join(dir, gitConfig)
-	if err := g.root.Mkdir(hooks, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+// repository adds what git reads in a repository, whose code is in worktree unless its configuration names another
+// place. What is missing is made, so that it cannot be made by the agent.
+func (g *guard) repository(dir, worktree string) error {
+	config := filepath.Join(dir, gitConfig)
+	if err := errors.Join(g.keepDir(filepath.Join(dir, gitHooks)), g.keepFile(config)); err != nil {
 		return err
 	}
-	if err := errors.Join(g.create(config), g.keep(hooks), g.keep(config)); err != nil {
-		return err
-	}
-	own := filepath.Join(dir, gitOwnConfig)
-	settings := g.read(config)
-	if settings.perWorktree {
-		if err := g.create(own); err != nil {
-			return err
-		}
-	}
-	if err := g.keepIfThere(own); err != nil {
-		return err
-	}
-	for _, named := range settings.paths {
-		if err := g.keepIfThere(named); err != nil {
-			return err
-		}
-	}
-	if settings.worktree != "" { // of a submodule
-		if err := g.keepIfThere(filepath.Join(g.relative(dir, settings.worktree), gitDir)); err != nil {
-			return err
-		}
-	}
-	worktrees, err := entriesOf(g.root, filepath.Join(dir, gitWorktrees))
+	settings, err := g.read(config)
 	if err != nil {
 		return err
 	}
-	if len(worktrees) > mostRepositories {
-		return fmt.Errorf("the repository in %s has more than %d worktrees", g.target, mostRepositories)
+	if settings.worktree != "" { // of a submodule
+		if worktree = g.relative(dir, settings.worktree); worktree != "" {
+			if err := g.keepIfThere(filepath.Join(worktree, gitDir)); err != nil {
+				return err
+			}
+		}
 	}
-	for _, worktree := range worktrees {
-		for _, name := range []string{gitCommon, "gitdir", gitOwnConfig} {
-			if err := g.keepIfThere(filepath.Join(worktree, name)); err != nil {
+	if own := filepath.Join(dir, gitOwnConfig); settings.perWorktree {
+		err = g.keepFile(own)
+	} else {
+		err = g.keepIfThere(own)
+	}
+	if err != nil {
+		return err
+	}
+	for _, included := range settings.includes {
+		if err := g.keepFile(included); err != nil {
+			return err
+		}
+	}
+	worktrees, err := g.worktrees(dir)
+	if err != nil {
+		return err
+	}
+	for _, at := range append(worktrees, worktree) {
+		for _, named := range slices.Concat(settings.hooks, g.usersHooks) {
+			if named = g.relative(at, named); at == "" || named == "" || named == "." {
+				continue
+			}
+			if err := g.keepDir(named); err != nil {
 				return err
 			}
 		}
@@ -148,15 +212,63 @@ func (g *guard) repository(dir string) error {
 	return nil
 }
 
-func (g *guard) create(name string) error {
-	f, err := g.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
+// worktrees adds what leads git from a repository to its worktrees and back. It returns those in the target.
+func (g *guard) worktrees(repository string) (inTarget []string, err error) {
+	all, err := entriesOf(g.root, filepath.Join(repository, gitWorktrees))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return f.Close()
+	if len(all) > mostRepositories {
+		return nil, fmt.Errorf("the repository %s has more than %d worktrees: `git worktree prune` removes those that "+
+			"are gone", filepath.Join(g.target, repository), mostRepositories)
+	}
+	for _, worktree := range all {
+		back := filepath.Join(worktree, "gitdir")
+		for _, name := range []string{filepath.Join(worktree, gitCommon), back, filepath.Join(worktree, gitOwnConfig)} {
+			if err := g.keepIfThere(name); err != nil {
+				return nil, err
+			}
+		}
+		content, err := files.Read(g.root, back, mostConfig)
+		if err != nil {
+			continue // git knows no worktree there
+		}
+		file := g.relative(worktree, strings.TrimSpace(string(content)))
+		if err := g.keepIfThere(file); err != nil {
+			return nil, err
+		}
+		if _, err := g.root.Lstat(file); file != "" && err == nil {
+			inTarget = append(inTarget, filepath.Dir(file))
+		}
+	}
+	return inTarget, nil
+}
+
+// keepDir adds a directory, and makes it if it is missing.
+func (g *guard) keepDir(name string) error {
+	if _, err := g.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		if err := g.root.MkdirAll(name, 0o755); err != nil {
+			return err
+		}
+	}
+	return g.keep(name)
+}
+
+// keepFile adds a file, and makes it if it is missing.
+func (g *guard) keepFile(name string) error {
+	if _, err := g.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		if err := g.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		f, err := g.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return g.keep(name)
 }
 
 // keep adds a path, which must be neither a link nor anything else that leads elsewhere.
@@ -194,14 +306,16 @@ func (g *guard) exists(name string, directory bool) error {
 		Check:   preflight.CheckTarget,
 		Path:    path,
 		Message: path + " is a link, so it cannot be kept from an agent that works there",
-		Fix: "replace the link by what it leads to, or allow changes of git's hooks and configuration: " +
-			"`serve --allow-git-config`, or for a command of yours `session exec --allow .git`",
+		Fix:     "replace the link by what it leads to, or allow changes of git's hooks and configuration: " + allowGit,
 	}
 }
 
 // relative returns a path as it counts from the target: what a repository's configuration names counts from the
 // repository. It is "" outside of the target.
 func (g *guard) relative(from, path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(g.user, rest)
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(g.target, from, path)
 	}
@@ -226,57 +340,12 @@ func entriesOf(root *disk.Root, dir string) (found []string, err error) {
 	return found, err
 }
 
-// gitRepositories returns the directories with the repository of a target, and those of its submodules.
-func gitRepositories(root *disk.Root) (found []string, err error) {
-	found = []string{gitDir}
-	below, err := entriesOf(root, filepath.Join(gitDir, gitModules))
-	for len(below) > 0 && len(found) <= mostRepositories && err == nil {
-		dir := below[0]
-		below = below[1:]
-		next := dir // the name of a submodule can have several parts
-		if isRepository(root, dir) {
-			found = append(found, dir)
-			next = filepath.Join(dir, gitModules)
-		}
-		var more []string
-		more, err = entriesOf(root, next)
-		below = append(below, more...)
-	}
-	return found, err
-}
-
 // isRepository reports whether a directory has anything of a repository: an agent could hide one part of it.
 func isRepository(root *disk.Root, dir string) bool {
 	return slices.ContainsFunc([]string{"HEAD", "objects", gitConfig}, func(name string) bool {
 		_, err := root.Lstat(filepath.Join(dir, name))
 		return err == nil
 	})
-}
-
-// clearGitCommon removes from a target's repositories what makes git read its hooks and its configuration elsewhere,
-// and returns what it removed. An agent can create that file, because git has to create others beside it.
-func clearGitCommon(target string) (removed []string, err error) {
-	root, err := disk.OpenRoot(target)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	if info, err := root.Lstat(gitDir); err != nil || !info.IsDir() {
-		return nil, nil //nolint:nilerr // there is no repository
-	}
-	repositories, err := gitRepositories(root)
-	for _, repository := range repositories { // also if some cannot be found
-		name := filepath.Join(repository, gitCommon)
-		if _, missing := root.Lstat(name); missing != nil {
-			continue
-		}
-		if failed := root.RemoveAll(name); failed != nil {
-			err = errors.Join(err, failed)
-			continue
-		}
-		removed = append(removed, filepath.Join(target, name))
-	}
-	return removed, files.Bare(err)
 }
 
 // digestOf returns a digest of files, and of the files in directories.

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,8 @@ func TestGitFiles(t *testing.T) {
 	target := t.TempDir()
 	found := func(want ...string) {
 		t.Helper()
-		paths, err := gitFiles(target)
+		all, err := gitFiles(t.Context(), target, t.TempDir())
+		paths := all.kept
 		for i := range paths {
 			paths[i] = strings.TrimPrefix(paths[i], target+"/")
 		}
@@ -39,7 +41,7 @@ func TestGitFiles(t *testing.T) {
 		}
 	}
 	found()
-	if removed, err := clearGitCommon(target); err != nil || removed != nil {
+	if removed, err := clearGitCommon(target, nil); err != nil || removed != nil {
 		t.Errorf("removed %q, %v", removed, err)
 	}
 	file := filepath.Join(target, ".git")
@@ -69,7 +71,7 @@ func TestGitFiles(t *testing.T) {
 	if err := os.WriteFile(common, []byte("../../evil"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if removed, err := clearGitCommon(target); err != nil || !slices.Equal(removed, []string{common}) {
+	if removed, err := clearGitCommon(target, nil); err != nil || !slices.Equal(removed, []string{common}) {
 		t.Errorf("removed %q, %v", removed, err)
 	}
 	if _, err := os.Stat(common); !errors.Is(err, os.ErrNotExist) {
@@ -81,26 +83,34 @@ func TestGitFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed *preflight.Failure
-	if _, err := gitFiles(target); !errors.As(err, &failed) || failed.Path != hooks || failed.Fix == "" {
+	_, err := gitFiles(t.Context(), target, t.TempDir())
+	if !errors.As(err, &failed) || failed.Path != hooks || failed.Fix == "" {
 		t.Errorf("hooks that are a link: %v", err)
 	}
 }
 
 // What the configuration names in the target is kept as well, and so is what leads git from one place to another.
 func TestGitFilesThatTheConfigurationNames(t *testing.T) {
-	target := t.TempDir()
+	target, user := t.TempDir(), t.TempDir()
 	repositoryIn(t, filepath.Join(target, ".git"))
 	repositoryIn(t, filepath.Join(target, ".git/modules/sub"))
+	repositoryIn(t, filepath.Join(target, "clones/of/many/.git"))
+	own := filepath.Join(user, ".gitconfig")
+	if err := os.WriteFile(own, []byte("[core]\nhooksPath = .hooks\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, content := range map[string]string{
-		".git/config": "[core]\n\thooksPath = .husky/_\n[include] path = ../common.cfg\n" +
-			"[include]\n\tpath = /elsewhere\n[extensions]\n\tworktreeConfig = true\n",
+		".git/config": "[core]\n\thooksPath = .husky/_ ; ours\n[include] path = ../comm\\\non.cfg\n" +
+			"[include]\n\tpath = /elsewhere\n\tpath = ../missing/of.cfg\n[extensions]\n\tworktreeConfig = yes # so\n" +
+			strings.Repeat("[branch \"x\"]\n\tremote = origin\n", 10_000),
 		"common.cfg":                  "[includeIf \"gitdir:x\"]\n\tpath = \"more.cfg\"\n",
 		"more.cfg":                    "",
-		".husky/_/pre-commit":         "",
 		".git/modules/sub/config":     "[core]\n\tworktree = ../../../sub\n",
 		"sub/.git":                    "gitdir: ../.git/modules/sub\n",
 		".git/worktrees/wt/commondir": "../..\n",
 		".git/worktrees/wt/gitdir":    "/elsewhere/.git\n",
+		".git/worktrees/in/gitdir":    filepath.Join(target, "trees/in/.git") + "\n",
+		"trees/in/.git":               "gitdir: ../../.git/worktrees/in\n",
 	} {
 		path := filepath.Join(target, name)
 		made := os.MkdirAll(filepath.Dir(path), 0o700)
@@ -108,12 +118,15 @@ func TestGitFilesThatTheConfigurationNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	paths, err := gitFiles(target)
+	all, err := gitFiles(t.Context(), target, user)
+	paths := all.kept
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		".git/config", ".git/hooks", ".git/config.worktree", ".husky/_", "common.cfg", "more.cfg", "sub/.git",
+		"missing/of.cfg", ".hooks", "sub/.hooks", "trees/in/.hooks", "trees/in/.husky/_", "trees/in/.git",
+		"clones/of/many/.git/hooks", "clones/of/many/.git/config", "clones/of/many/.hooks",
 		".git/modules/sub/config", ".git/worktrees/wt/commondir", ".git/worktrees/wt/gitdir",
 	} {
 		if !slices.Contains(paths, filepath.Join(target, want)) {
@@ -140,8 +153,8 @@ func TestGitIsNotRedirected(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if removed, _ := clearGitCommon(target); !slices.Equal(removed, []string{common}) {
-		t.Errorf("removed %q", removed)
+	if removed, err := clearGitCommon(target, nil); !slices.Equal(removed, []string{common}) || err == nil {
+		t.Errorf("removed %q, %v", removed, err)
 	}
 	bare := t.TempDir()
 	repositoryIn(t, bare)
@@ -152,8 +165,66 @@ func TestGitIsNotRedirected(t *testing.T) {
 	}
 	for _, dir := range []string{filepath.Join(target, ".git"), filepath.Join(target, ".git/hooks"), bare} {
 		var failed *preflight.Failure
-		if _, err := gitFiles(dir); !errors.As(err, &failed) || failed.Check != preflight.CheckTarget {
+		_, err := gitFiles(t.Context(), dir, t.TempDir())
+		if !errors.As(err, &failed) || failed.Check != preflight.CheckTarget {
 			t.Errorf("an agent may work in %s: %v", dir, err)
 		}
+	}
+}
+
+// Nothing that an agent puts beside the repository of a submodule hides it.
+func TestGitRedirectionIsFound(t *testing.T) {
+	target := t.TempDir()
+	submodule := filepath.Join(target, ".git/modules/zlib")
+	repositoryIn(t, filepath.Join(target, ".git"))
+	repositoryIn(t, submodule)
+	all, err := gitFiles(t.Context(), target, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 * mostRepositories {
+		repositoryIn(t, filepath.Join(target, ".git/modules", fmt.Sprintf("!%d", i)))
+	}
+	closed := filepath.Join(target, ".git/modules/!")
+	if err := os.Mkdir(closed, 0); err != nil {
+		t.Fatal(err)
+	}
+	common := filepath.Join(submodule, "commondir")
+	for name, known := range map[string][]string{"known": all.repositories, "searched": nil} {
+		if err := os.WriteFile(common, []byte("../evil"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		removed, err := clearGitCommon(target, known)
+		if !slices.Equal(removed, []string{common}) {
+			t.Errorf("%s: removed %q", name, removed)
+		}
+		if (err == nil) != (os.Geteuid() == 0) { // root reads every directory
+			t.Errorf("%s: a closed directory: %v", name, err)
+		}
+	}
+	if _, err := gitFiles(t.Context(), target, t.TempDir()); err == nil {
+		t.Error("too many repositories are kept")
+	}
+}
+
+// An agent is not started where git's configuration cannot be read: what it names would not be kept.
+func TestGitConfigurationMustBeReadable(t *testing.T) {
+	target := t.TempDir()
+	repositoryIn(t, filepath.Join(target, ".git"))
+	config := filepath.Join(target, ".git/config")
+	for _, content := range []string{"[core", strings.Repeat("#", mostConfig+1)} {
+		if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := gitFiles(t.Context(), target, t.TempDir()); err == nil {
+			t.Errorf("a configuration of %d bytes: %q", len(content), all.kept)
+		}
+	}
+	if err := os.WriteFile(config, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := gitFiles(t.Context(), target, t.TempDir()); !errors.Is(err, errNoGit) {
+		t.Errorf("without git: %v", err)
 	}
 }

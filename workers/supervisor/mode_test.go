@@ -37,7 +37,7 @@ func TestModeNeedsAHook(t *testing.T) {
 		s := &supervisor{driver: driven{guarded: test.guarded}, layers: test.layers}
 		s.options.PermissionMode = test.mode
 		var failed *preflight.Failure
-		if err := s.checkMode(); (err == nil) != test.ok || err != nil && !errors.As(err, &failed) {
+		if err := s.checkMode(t.Context()); (err == nil) != test.ok || err != nil && !errors.As(err, &failed) {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestAgentsFindTheProgram(t *testing.T) {
 		s := &supervisor{}
 		s.Program = program
 		var failed *preflight.Failure
-		if err := s.checkProgram(); (err == nil) != ok || err != nil && !errors.As(err, &failed) {
+		if err := s.checkProgram(t.Context()); (err == nil) != ok || err != nil && !errors.As(err, &failed) {
 			t.Errorf("%s: %v", program, err)
 		}
 	}

@@ -56,12 +56,14 @@ type supervisor struct {
 	network confine.Network
 	ports   []uint16
 	// git are the paths in the target that only the user's git may change.
-	git []string
+	git gitFound
 	// gitBefore is their digest before the launch, "" if they are not kept.
 	gitBefore string
-	options   events.AgentOptions
-	model     string
-	socket    string
+	// found is what blockedGit had to say of a command, which has no records.
+	found   []string
+	options events.AgentOptions
+	model   string
+	socket  string
 	// secrets are those of the run. No record and no stored output has them.
 	secrets atomic.Pointer[blank.Secrets]
 	// opened are the skills, which are closed at the end.

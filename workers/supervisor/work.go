@@ -306,8 +306,8 @@ func (s *supervisor) check(
 	if err := s.makeOwn(); err != nil {
 		return launch, m, err
 	}
-	for _, check := range []func() error{s.checkProgram, s.checkMode, s.checkNetwork, s.checkGit} {
-		if err := check(); err != nil {
+	for _, check := range []func(context.Context) error{s.checkProgram, s.checkMode, s.checkNetwork, s.checkGit} {
+		if err := check(ctx); err != nil {
 			return launch, m, err
 		}
 	}
