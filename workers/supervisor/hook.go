@@ -209,7 +209,7 @@ func ofMaestro(line string) bool {
 	for n := min(mostWords, len(words)); n > 0; n-- {
 		id := strings.Join(words[:n], ":")
 		if _, decided := commands.CurrentRules().Row(id); decided {
-			return id != (&commands.AnswerInput{}).ID() && id != "manifest:generate"
+			return id != "manifest:generate" && (id == "input:wait" || !strings.HasPrefix(id, "input:"))
 		}
 	}
 	return false

@@ -103,6 +103,7 @@ func TestCommandsOfMaestroAreHarmless(t *testing.T) {
 		`maestro --json task list --mine`:                  true,
 		`maestro task report progress task_x "half"`:       true,
 		`maestro session spawn --task-ids task_x`:          true,
+		`maestro input wait --timeout 1h`:                  true,
 		`maestro worker init`:                              true,
 		`maestro worker init --launch`:                     false,
 		`maestro session exec sess_x -- make deploy`:       false,
