@@ -197,6 +197,8 @@ func (r *Runner) compare(ctx context.Context, work wire.RunnerWork) {
 	var claims, line []wire.RunnerSession
 	for _, x := range work.Sessions {
 		switch {
+		case x.State == wire.WorkClaim && r.hasStarted(x): // the answer is older than the claim
+			at.running[x.Role]++
 		case x.State == wire.WorkClaim:
 			claims = append(claims, x)
 		case r.runs(x.ID):
@@ -238,6 +240,14 @@ func (r *Runner) runs(session string) bool {
 	_, started := r.started[session]
 	r.mu.Unlock()
 	return started || r.Home.Supervised(session)
+}
+
+// hasStarted reports whether a supervisor of the session's run was started by this process, and has not ended.
+func (r *Runner) hasStarted(x wire.RunnerSession) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, started := r.started[x.ID]
+	return started && c.run == x.Run
 }
 
 // saved is what the supervisor of a session saved last.

@@ -166,6 +166,28 @@ func TestWaitingLine(t *testing.T) {
 	m.sees(line, "claim c/1/claim", "start c run 1 secret-of-c speaks-for-c")
 }
 
+// When an agent ends at once, the runner compares with the answer that it has already acted on. The sessions that it
+// launched keep their places.
+func TestSameAnswerAgain(t *testing.T) {
+	m := newMachine(t, 2)
+	var line []wire.RunnerSession
+	for _, id := range []string{"a", "b", "c", "d"} {
+		x := session(id, wire.WorkClaim, 1)
+		x.Role = events.RoleWorker
+		line = append(line, x)
+	}
+	m.sees(line, "claim a/1/claim", "start a run 1 secret-of-a speaks-for-a",
+		"claim b/1/claim", "start b run 1 secret-of-b speaks-for-b")
+	m.sees(line)
+	m.ends["a"](nil)
+	m.supervised("a", supervisor.Saved{Run: 1, Reported: true})
+	m.repeated = true               // the server has begun the run of a
+	m.sees(line, "claim a/1/claim") // so nobody else gets the place before the next answer
+	if said := m.runner.said(); said.Running != "2" {
+		t.Errorf("it says that %s run", said.Running)
+	}
+}
+
 // An orchestrator waits for the workers that it spawns, so it does not take their places.
 func TestOrchestratorsTakeNoPlaceOfWorkers(t *testing.T) {
 	m := newMachine(t, 1)
