@@ -38,7 +38,7 @@ demo: build ## show the main job in a temporary home: a fleet of twelve workers,
 # more without it.
 UNRACED      := events commands projections internal/oracle internal/plan internal/salvage internal/testing/moments \
 	internal/tools/docgen internal/tools/imports internal/tools/speccoverage workers/blank workers/manifest \
-	workers/prompt
+	workers/prompt workers/sandbox
 CONCURRENT   := TestCommittedValuesMayBeKept TestPastWhileLaterGoesOn
 empty        :=
 space        := $(empty) $(empty)

@@ -5,8 +5,57 @@ import (
 	"testing"
 	"time"
 
+	"maestro/internal/testing/race"
 	"maestro/workers/sandbox"
 )
+
+// mostOfStatus bounds what a judgement costs, as a part of one small command, `git status`.
+const mostOfStatus = 0.01
+
+// costs returns the mean time of a judgement, over all lines of the corpus, and the time of one `git status` in an empty
+// repository. Of each line, and of the status, the shortest of several counts, taken in turns: whatever else the machine
+// does makes them only longer.
+func costs(t *testing.T) (judgement, status time.Duration) {
+	t.Helper()
+	examples := corpus(t)
+	lines, shortest := make([]string, len(examples)), make([]time.Duration, len(examples))
+	for i, x := range examples {
+		lines[i], shortest[i] = filled(x.Cmd), time.Hour
+	}
+	dir := t.TempDir()
+	if err := exec.CommandContext(t.Context(), "git", "-C", dir, "init", "-q").Run(); err != nil {
+		t.Fatal(err)
+	}
+	status = time.Hour
+	for range 30 {
+		begin := time.Now()
+		if err := exec.CommandContext(t.Context(), "git", "-C", dir, "status").Run(); err != nil {
+			t.Fatal(err)
+		}
+		status = min(status, time.Since(begin))
+		for i, line := range lines {
+			begin := time.Now()
+			sandbox.Judge(dirs, line)
+			shortest[i] = min(shortest[i], time.Since(begin))
+		}
+	}
+	for _, took := range shortest {
+		judgement += took
+	}
+	return judgement / time.Duration(len(lines)), status
+}
+
+// A judgement costs less than 1 % of a `git status`, so an agent does not notice it.
+func TestJudgementCostsLittle(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector slows down the judgement alone, and not git")
+	}
+	judgement, status := costs(t)
+	t.Logf("%s, %.2f %% of the %s of a git status", judgement, 100*float64(judgement)/float64(status), status)
+	if float64(judgement) >= mostOfStatus*float64(status) {
+		t.Errorf("a judgement costs %s, and a git status %s", judgement, status)
+	}
+}
 
 // BenchmarkJudge shows what a judgement costs, next to the start of one small command, `git status`, in the same run.
 func BenchmarkJudge(b *testing.B) {
