@@ -46,14 +46,15 @@ func (l lingering) run(ctx context.Context) {
 			}
 			continue
 		}
-		switch late := l.now().Sub(since); {
-		case late >= l.within:
-			l.end(fmt.Sprintf("its session was complete, and the agent had not ended %s later", l.within))
-			return
-		case late >= l.within/shownAfter && !shown:
-			shown = true
+		late := l.now().Sub(since)
+		if late >= l.within/shownAfter && !shown {
+			shown = true // also if the supervisor was stopped until the agent is to be ended
 			l.show(fmt.Sprintf("its session is complete, and it has not ended; its supervisor ends it %s after that",
 				l.within), since)
+		}
+		if late >= l.within {
+			l.end(fmt.Sprintf("its session was complete, and the agent had not ended %s later", l.within))
+			return
 		}
 	}
 }

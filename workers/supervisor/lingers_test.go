@@ -50,3 +50,22 @@ func TestAgentThatGoesOn(t *testing.T) {
 		})
 	}
 }
+
+// A supervisor that was stopped for a while says why its agent is ended before it ends it.
+func TestAgentIsShownBeforeItIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		var told []string
+		lingering{
+			within: 10 * time.Minute,
+			after:  time.After,
+			now:    func() time.Time { now = now.Add(time.Hour); return now },
+			done:   func(context.Context) bool { return true },
+			show:   func(string, time.Time) { told = append(told, "shown") },
+			end:    func(string) { told = append(told, "ended") },
+		}.run(t.Context())
+		if want := []string{"shown", "ended"}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
+}
