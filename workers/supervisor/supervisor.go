@@ -296,7 +296,7 @@ func (s *supervisor) openSocket(ctx context.Context, group *sync.WaitGroup) erro
 		hook:    func(w http.ResponseWriter, r *http.Request) { s.judge.serve(w, r) },
 		heard:   s.attention.heardNow,
 		blank:   s.secrets.Load,
-		ended:   func(err error) { s.stopUnguarded("", "its socket ended: "+err.Error()) },
+		ended:   s.socketEnded,
 		settled: s.mail.settled,
 		logger:  s.logger,
 	})
@@ -325,16 +325,29 @@ func (s *supervisor) listen(ctx context.Context, group *sync.WaitGroup, path str
 
 // stopUnguarded ends the agent, because a call ran that nobody decided about.
 func (s *supervisor) stopUnguarded(tool, what string) {
-	s.mu.Lock()
-	running := s.running
-	first := s.unguarded == ""
-	s.unguarded = "a tool call ran without a decision: " + short(tool+" "+s.blank(what))
-	s.mu.Unlock()
-	if !first {
-		return
+	if s.endUnguarded("a tool call ran without a decision: " + short(tool+" "+s.blank(what))) {
+		s.records.blocked(tool, what, "it ran without a decision, so the agent was ended", true)
 	}
-	s.records.blocked(tool, what, "it ran without a decision, so the agent was ended", true)
-	if running != nil {
+}
+
+// socketEnded ends the agent, because its hook reaches nobody any more. No call is known to have run, so none is
+// recorded.
+func (s *supervisor) socketEnded(err error) {
+	s.endUnguarded("its socket ended, so nobody could decide about its tool calls: " + short(s.blank(err.Error())))
+}
+
+// endUnguarded ends the agent, because nobody decides about its tool calls. It reports whether that is new: only the
+// first reason counts.
+func (s *supervisor) endUnguarded(why string) bool {
+	s.mu.Lock()
+	first := s.unguarded == ""
+	if first {
+		s.unguarded = why
+	}
+	running := s.running
+	s.mu.Unlock()
+	if first && running != nil {
 		go s.end(running) // it is waited for by whoever waits for the launch
 	}
+	return first
 }
