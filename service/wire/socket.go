@@ -1,5 +1,7 @@
 package wire
 
+import "encoding/json"
+
 // EnvSocket names the socket of an agent's supervisor, through which the agent's programs reach the server without a
 // secret. EnvWorkspace names the directory that holds the workspaces of sessions.
 const (
@@ -34,9 +36,32 @@ type Kept struct {
 	Why string `json:"why,omitempty"`
 }
 
+// HookDecision is what a supervisor decides about a tool call.
+type HookDecision string
+
+// The decisions about a tool call. Whatever else a hook reads is no permission.
+const (
+	HookAllow HookDecision = "allow"
+	HookDeny  HookDecision = "deny"
+)
+
 // HookAnswer is what the hook of an agent's program prints, and its exit code.
 type HookAnswer struct {
-	Stdout   string `json:"stdout,omitempty"`
-	Stderr   string `json:"stderr,omitempty"`
-	ExitCode int    `json:"exitCode"`
+	// Decision may be left to MarshalJSON. The supervisors of older programs do not send it.
+	Decision HookDecision `json:"decision"`
+	Stdout   string       `json:"stdout,omitempty"`
+	Stderr   string       `json:"stderr,omitempty"`
+	ExitCode int          `json:"exitCode"`
+}
+
+// MarshalJSON implements json.Marshaler. It names the decision that the exit code means, so that no answer lacks one.
+func (a HookAnswer) MarshalJSON() ([]byte, error) {
+	type plain HookAnswer
+	if a.Decision == "" {
+		a.Decision = HookDeny
+		if a.ExitCode == 0 {
+			a.Decision = HookAllow
+		}
+	}
+	return json.Marshal(plain(a))
 }

@@ -87,14 +87,38 @@ func read(resp *http.Response) (answer wire.HookAnswer, err error) {
 		return answer, fmt.Errorf("the answer of its supervisor is cut: %w", err)
 	}
 	if resp.StatusCode == http.StatusOK {
-		if err := json.Unmarshal(body, &answer); err != nil {
-			return answer, fmt.Errorf("the answer of its supervisor cannot be read: %w", err)
-		}
-		return answer, nil
+		return decisionIn(body)
 	}
 	var problem wire.Problem
 	if json.Unmarshal(body, &problem) == nil && problem.Message != "" {
 		return answer, errors.New(problem.Message)
 	}
 	return answer, fmt.Errorf("its supervisor answered %s", resp.Status)
+}
+
+// decisionIn reads the answer of a supervisor. Only one that says so allows the call.
+func decisionIn(body []byte) (answer wire.HookAnswer, err error) {
+	var said struct {
+		wire.HookAnswer
+		ExitCode *int `json:"exitCode"`
+	}
+	if err := json.Unmarshal(body, &said); err != nil {
+		return answer, fmt.Errorf("the answer of its supervisor cannot be read: %w", err)
+	}
+	answer = said.HookAnswer
+	if said.ExitCode == nil {
+		return answer, errors.New("the answer of its supervisor has no exit code")
+	}
+	answer.ExitCode = *said.ExitCode
+	switch {
+	case answer.Decision == wire.HookAllow && answer.ExitCode == 0:
+		return answer, nil
+	case answer.Decision == wire.HookDeny && answer.ExitCode == agent.ExitDenied:
+		return answer, nil
+	case answer.Decision == "" && (answer.ExitCode == 0 || answer.ExitCode == agent.ExitDenied):
+		// A supervisor that was started before an upgrade says it with the exit code alone, which it always sends.
+		return answer, nil
+	}
+	return answer, fmt.Errorf("the answer of its supervisor is no decision: %q with exit code %d", answer.Decision,
+		answer.ExitCode)
 }

@@ -32,7 +32,8 @@ func TestUnguardedAgentIsEndedForAReason(t *testing.T) {
 				s.stopUnguarded("Bash", "ls")
 				s.socketEnded(errors.New("closed"))
 			},
-			"a tool call ran without a decision: Bash ls", []string{"Bash"},
+			"a tool call ran without a decision: Bash ls",
+			[]string{"Bash"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
