@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,7 +18,6 @@ import (
 	"maestro/internal/home"
 	"maestro/service/wire"
 	"maestro/workers/confine"
-	"maestro/workers/processes"
 	"maestro/workers/supervisor"
 )
 
@@ -384,70 +380,4 @@ func (r *Runner) ended(session string) {
 	case r.changed <- struct{}{}:
 	default: // it is told already
 	}
-}
-
-// recover records the exit of a run whose supervisor is gone, and ends what is left of its agent.
-func (r *Runner) recover(ctx context.Context, x wire.RunnerSession) {
-	exit := supervisor.Exit{
-		Reason:       "its supervisor ended without a record: it was killed, or the machine was restarted",
-		Conversation: x.Conversation,
-	}
-	if forced, ok := r.forced[runOf(x)]; ok {
-		exit.Reason = forced
-	}
-	if saved, known := r.saved(x.ID); known && saved.Run == x.Run {
-		if saved.Reported {
-			return // the next answer of the server says so
-		}
-		r.clear(ctx, x.ID, saved.Socket)
-		if saved.Exit != nil {
-			exit = *saved.Exit
-		} else if saved.Conversation != "" {
-			exit.Conversation = saved.Conversation
-		}
-	}
-	r.exited(ctx, x, exit)
-}
-
-// clear kills the processes that an agent left behind. It says so once, and what it could not end.
-func (r *Runner) clear(ctx context.Context, session, socket string) {
-	if socket == "" {
-		return // none was started
-	}
-	var left []int
-	for attempt := range int(leavesWithin / leavesEvery) {
-		if left = processes.With(wire.EnvSocket + "=" + socket); len(left) == 0 {
-			if err := os.RemoveAll(filepath.Dir(socket)); err != nil { // it holds the socket alone
-				r.Logger.Warn("the socket of an agent is left", "session", session, "why", err)
-			}
-			return
-		}
-		if attempt == 0 {
-			r.Logger.Warn("processes of an agent without a supervisor are ended", "session", session, "pids", left)
-		}
-		processes.Kill(left)
-		select {
-		case <-r.After(leavesEvery):
-		case <-ctx.Done():
-			return
-		}
-	}
-	r.Logger.Error("processes of an agent could not be ended; end them yourself", "session", session, "pids", left)
-}
-
-// exited records how a run ended.
-func (r *Runner) exited(ctx context.Context, x wire.RunnerSession, exit supervisor.Exit) {
-	_, err := r.Server.Do(ctx, "session:exited", exit.Command(x.ID, x.Run),
-		client.Options{Key: supervisor.ExitKey(x.ID, x.Run)})
-	if err == nil {
-		delete(r.forced, runOf(x))
-		r.Logger.Info("the exit of an agent is recorded", "session", x.ID, "run", x.Run, "why", exit.Reason)
-		return
-	}
-	level := slog.LevelWarn
-	var said *client.Error
-	if errors.As(err, &said) && said.Status == http.StatusConflict {
-		level = slog.LevelInfo // its supervisor was faster
-	}
-	r.Logger.Log(ctx, level, "the exit of an agent is not recorded", "session", x.ID, "run", x.Run, "why", err)
 }

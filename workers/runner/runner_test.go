@@ -90,6 +90,8 @@ func (m *machine) Do(_ context.Context, _ string, body any, o client.Options) (c
 		}
 		m.did = append(m.did, "claim "+o.Key)
 		m.claims = append(m.claims, x)
+	case *commands.BlockCommand:
+		m.did = append(m.did, "blocked "+o.Key)
 	case *commands.ExitSession:
 		m.did = append(m.did, "exited "+o.Key+": "+x.Reason)
 	}

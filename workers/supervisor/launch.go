@@ -94,6 +94,9 @@ func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy conf
 		is.Agent = s.driver.Name()
 		is.Output = filepath.Join(s.dirs.Workspace, names[0])
 		is.Errors = filepath.Join(s.dirs.Workspace, names[1])
+		if s.gitBefore != "" {
+			is.Git = s.dirs.Target
+		}
 	}); err != nil {
 		return nil, errors.Join(err, output.Close(), problems.Close())
 	}

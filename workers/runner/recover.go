@@ -1,0 +1,106 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/service/wire"
+	"maestro/workers/processes"
+	"maestro/workers/supervisor"
+)
+
+// recover records the exit of a run whose supervisor is gone, and ends what is left of its agent.
+func (r *Runner) recover(ctx context.Context, x wire.RunnerSession) {
+	exit := supervisor.Exit{
+		Reason:       "its supervisor ended without a record: it was killed, or the machine was restarted",
+		Conversation: x.Conversation,
+	}
+	if forced, ok := r.forced[runOf(x)]; ok {
+		exit.Reason = forced
+	}
+	if saved, known := r.saved(x.ID); known && saved.Run == x.Run {
+		if saved.Reported {
+			return // the next answer of the server says so
+		}
+		r.clear(ctx, x.ID, saved.Socket)
+		r.clearGit(ctx, x, saved)
+		if saved.Exit != nil {
+			exit = *saved.Exit
+		} else if saved.Conversation != "" {
+			exit.Conversation = saved.Conversation
+		}
+	}
+	r.exited(ctx, x, exit)
+}
+
+// clear kills the processes that an agent left behind. It says so once, and what it could not end.
+func (r *Runner) clear(ctx context.Context, session, socket string) {
+	if socket == "" {
+		return // none was started
+	}
+	var left []int
+	for attempt := range int(leavesWithin / leavesEvery) {
+		if left = processes.With(wire.EnvSocket + "=" + socket); len(left) == 0 {
+			if err := os.RemoveAll(filepath.Dir(socket)); err != nil { // it holds the socket alone
+				r.Logger.Warn("the socket of an agent is left", "session", session, "why", err)
+			}
+			return
+		}
+		if attempt == 0 {
+			r.Logger.Warn("processes of an agent without a supervisor are ended", "session", session, "pids", left)
+		}
+		processes.Kill(left)
+		select {
+		case <-r.After(leavesEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+	r.Logger.Error("processes of an agent could not be ended; end them yourself", "session", session, "pids", left)
+}
+
+// clearGit undoes what an agent left in the repository of its target, once nothing of it runs any more. The next one who
+// uses git there may be its user.
+func (r *Runner) clearGit(ctx context.Context, x wire.RunnerSession, saved supervisor.Saved) {
+	removed, err := saved.ClearGit()
+	if err != nil {
+		r.Logger.Warn("it cannot be seen whether git was redirected", "session", x.ID, "target", saved.Git, "why", err)
+	}
+	for i, path := range removed {
+		r.Logger.Warn("git was redirected, and that was undone", "session", x.ID, "path", path)
+		_, err := r.Server.Do(ctx, "sandbox:blocked", &commands.BlockCommand{
+			SessionID: x.ID,
+			Run:       x.Run,
+			Tool:      "git",
+			Command:   path,
+			Reason:    supervisor.GitRedirected,
+		}, client.Options{Key: fmt.Sprintf("%s/git/%d", runOf(x), i)})
+		if err != nil {
+			r.Logger.Warn("that is not on the timeline of the session", "session", x.ID, "why", err)
+		}
+	}
+}
+
+// exited records how a run ended.
+func (r *Runner) exited(ctx context.Context, x wire.RunnerSession, exit supervisor.Exit) {
+	_, err := r.Server.Do(ctx, "session:exited", exit.Command(x.ID, x.Run),
+		client.Options{Key: supervisor.ExitKey(x.ID, x.Run)})
+	if err == nil {
+		delete(r.forced, runOf(x))
+		r.Logger.Info("the exit of an agent is recorded", "session", x.ID, "run", x.Run, "why", exit.Reason)
+		return
+	}
+	level := slog.LevelWarn
+	var said *client.Error
+	if errors.As(err, &said) && said.Status == http.StatusConflict {
+		level = slog.LevelInfo // its supervisor was faster
+	}
+	r.Logger.Log(ctx, level, "the exit of an agent is not recorded", "session", x.ID, "run", x.Run, "why", err)
+}
