@@ -52,17 +52,39 @@ type peerKey struct{}
 func (g *gate) serve(ctx context.Context, listener net.Listener) error {
 	mux := http.NewServeMux()
 	if g.hook != nil {
-		mux.HandleFunc("POST "+wire.HookPath, g.hook)
+		mux.HandleFunc("POST "+wire.HookPath, hooked(mostHooked, atOnce(mostAtOnce, g.hook)))
 	}
-	mux.HandleFunc("POST /api/commands/{id}", g.command)
-	mux.HandleFunc("/api/", g.forward)
-	mux.HandleFunc("POST /mcp", g.forward)
+	mux.HandleFunc("POST /api/commands/{id}", atOnce(mostAtOnce, g.command))
+	forward := atOnce(mostAtOnce, g.forward)
+	mux.HandleFunc("/api/", forward)
+	mux.HandleFunc("POST /mcp", forward)
 	for _, open := range []string{wire.IdentityPath, "/readyz", "/livez"} { // `maestro doctor` asks for them
-		mux.HandleFunc("GET "+open, g.forward)
+		mux.HandleFunc("GET "+open, forward)
 	}
-	server := &http.Server{
-		Handler:           g.onlyOwn(mux),
+	few := newFewConnections(listener, mostConnections)
+	server := g.server(ctx, few, g.onlyOwn(mux))
+	stopped := make(chan struct{})
+	defer context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		_ = server.Close() // its connections belong to processes that have ended
+	})()
+	err := server.Serve(few)
+	if ctx.Err() != nil {
+		<-stopped
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve the agent's socket: %w", err)
+}
+
+// server returns a server for a listener, whose requests end with ctx.
+func (g *gate) server(ctx context.Context, few *fewConnections, handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           handler,
 		ReadHeaderTimeout: headsWithin,
+		IdleTimeout:       idleWithin, // and no ReadTimeout: it would end a call that waits
+		ConnState:         few.became,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			if unix, ok := conn.(*net.UnixConn); ok {
@@ -74,19 +96,6 @@ func (g *gate) serve(ctx context.Context, listener net.Listener) error {
 		},
 		ErrorLog: slog.NewLogLogger(g.logger.Handler(), slog.LevelDebug),
 	}
-	stopped := make(chan struct{})
-	defer context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		_ = server.Close() // its connections belong to processes that have ended
-	})()
-	err := server.Serve(listener)
-	if ctx.Err() != nil {
-		<-stopped
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return fmt.Errorf("serve the agent's socket: %w", err)
 }
 
 // onlyOwn refuses every process that is not below this one: a socket is a name in the file system, and other agents run
