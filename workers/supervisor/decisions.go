@@ -1,9 +1,13 @@
 package supervisor
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +32,53 @@ type decision struct {
 // its hook about it, which then has that long to get here.
 const grace = agent.LineWithin + 5*time.Second
 
+// The limits of what is kept of an agent's calls, which can be any number.
+const (
+	// mostDecisions bounds the log, in bytes. It has room for more than 100,000 calls. Then every call is denied: the log
+	// loses nothing, and no call runs that is not in it.
+	mostDecisions = 64 << 20
+	// mostUnused is how many decisions are kept that no shown call has used. The output does not show each call of a
+	// subagent. Of more, the oldest are forgotten: if such a call is shown after all, it counts as one without a decision.
+	mostUnused = 4096
+	// longestKey bounds a key, in bytes. A longer one is not a CLI's; its digest stands for it.
+	longestKey = 200
+)
+
+// bounded is a file that takes only some more bytes.
+type bounded struct {
+	io.Writer
+	left int64
+}
+
+// Write implements io.Writer. It writes nothing of what is too much.
+func (b *bounded) Write(content []byte) (n int, err error) {
+	if int64(len(content)) > b.left {
+		return 0, fmt.Errorf("the log of decisions is full, with %d MiB: a person can move it away and resume the session",
+			mostDecisions>>20)
+	}
+	n, err = b.Writer.Write(content)
+	b.left -= int64(n)
+	return n, err
+}
+
+// boundDecisions returns the writer of the log that a file has, which earlier runs may have begun.
+func boundDecisions(file *os.File) (*bounded, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return &bounded{file, mostDecisions - info.Size()}, nil
+}
+
+// keyOf returns the key of a call as it is kept.
+func keyOf(key string) string {
+	if len(key) <= longestKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
 // decisions is the log of the decisions about a run's tool calls, in the home, where no agent can write. What the
 // output shows is compared with it: a call that ran without a decision, or in spite of one, means that the agent's
 // guard was off.
@@ -45,6 +96,8 @@ type decisions struct {
 	// calls have equal keys, so nobody knows which decision is about which of them: only the numbers have to agree.
 	making map[string]int
 	unused map[string]*tally
+	// tallies counts the tallies that there were.
+	tallies int
 	// open are the shown calls without a decision, in the order in which they were shown. allowed are those that may
 	// run and have not ended, denied those that may not, by their id in the output.
 	open            []*shownCall
@@ -54,8 +107,10 @@ type decisions struct {
 	launch int
 }
 
-// tally counts decisions.
-type tally struct{ allowed, denied int }
+// tally counts decisions. Of two, the one with the lower number is older.
+type tally struct{ allowed, denied, number int }
+
+func (t *tally) none() bool { return t.allowed == 0 && t.denied == 0 }
 
 // shownCall is a call in the output.
 type shownCall struct {
@@ -94,13 +149,15 @@ func newDecisions(
 func (d *decisions) begin(key string) asked {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	key = keyOf(key)
 	d.making[key]++
 	return asked{key, d.launch}
 }
 
 // record writes a decision down. It fails if that is not possible; the call must then be denied.
 func (d *decisions) record(about asked, made decision) error {
-	made.Key, made.Command, made.Reason = about.key, d.blank(made.Command), d.blank(made.Reason)
+	made.Key, made.Tool = about.key, nameOf(made.Tool)
+	made.Command, made.Reason = short(d.blank(made.Command)), short(d.blank(made.Reason))
 	line, err := json.Marshal(made)
 	if err == nil {
 		d.mu.Lock()
@@ -124,12 +181,7 @@ func (d *decisions) use(about asked, allowed bool) {
 	}
 	at := slices.IndexFunc(d.open, func(call *shownCall) bool { return call.key == key })
 	if at < 0 {
-		t := d.unused[key]
-		if t == nil {
-			t = &tally{}
-			d.unused[key] = t
-		}
-		if allowed {
+		if t := d.tallyOf(key); allowed {
 			t.allowed++
 		} else {
 			t.denied++
@@ -153,11 +205,33 @@ func (d *decisions) use(about asked, allowed bool) {
 	}
 }
 
+// tallyOf returns the tally of the unused decisions about a key, and forgets the oldest one if there are too many; the
+// caller holds the mutex.
+func (d *decisions) tallyOf(key string) *tally {
+	if t := d.unused[key]; t != nil {
+		return t
+	}
+	if len(d.unused) >= mostUnused {
+		oldest := ""
+		for other, t := range d.unused {
+			if oldest == "" || t.number < d.unused[oldest].number {
+				oldest = other
+			}
+		}
+		delete(d.unused, oldest)
+	}
+	d.tallies++
+	t := &tally{number: d.tallies}
+	d.unused[key] = t
+	return t
+}
+
 // shown notes a call that the output shows. ran says that the program shows only calls that run.
 func (d *decisions) shown(id, key, tool, what string, ran bool) {
 	if key == "" {
 		return // its program asks no hook about it
 	}
+	key = keyOf(key)
 	call := &shownCall{
 		id:   id,
 		key:  key,
@@ -177,7 +251,7 @@ func (d *decisions) shown(id, key, tool, what string, ran bool) {
 	default:
 		d.await(call)
 	}
-	if t != nil && *t == (tally{}) {
+	if t != nil && t.none() {
 		delete(d.unused, key)
 	}
 	d.mu.Unlock()
@@ -231,7 +305,7 @@ func (d *decisions) swap(key string, denied bool) bool {
 	if t.allowed--; denied {
 		t.denied++
 	}
-	if *t == (tally{}) {
+	if t.none() {
 		delete(d.unused, key)
 	}
 	return true

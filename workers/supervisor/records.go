@@ -9,17 +9,26 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/workers/agent"
 )
 
 // usedEvery is how often what the agent used is recorded.
 const usedEvery = 10 * time.Second
 
+// mostWaiting is how many records of one kind wait for the server at most. An agent can cause as many as it wants while
+// the server is away. Of the others, one record says how many they were.
+const mostWaiting = 256
+
 // record is a command that the supervisor sends as the session's runner.
 type record struct {
 	id   string
 	body any
 	key  string
+	// again is how many equal ones came while it waited.
+	again int
+	// out says that it may have been sent: then it stays as it is.
+	out bool
 }
 
 // records are sent in order, each until the server has answered. Use is summed up meanwhile, so that a server that is
@@ -34,7 +43,10 @@ type records struct {
 	blank func(text string) string
 
 	mu      sync.Mutex
-	waiting []record
+	waiting []*record
+	// leftOut counts the blocked calls that have no record of their own, of which lastOut is the tool of the last one.
+	leftOut int
+	lastOut string
 	sent    int
 	used    map[string]agent.Used
 	// due says that what was used is to be sent now.
@@ -64,7 +76,11 @@ func newRecords(
 // add appends a record; the caller holds the mutex.
 func (r *records) add(id string, body any) {
 	r.sent++
-	r.waiting = append(r.waiting, record{id, body, fmt.Sprintf("%s/%d/%d", r.session, r.number, r.sent)})
+	r.waiting = append(r.waiting, &record{
+		id:   id,
+		body: body,
+		key:  fmt.Sprintf("%s/%d/%d", r.session, r.number, r.sent),
+	})
 	r.wake()
 }
 
@@ -75,34 +91,84 @@ func (r *records) wake() {
 	}
 }
 
-// blocked records a call that was not allowed.
+// blocked records a call that was not allowed. While the server is away, equal ones become one record.
 func (r *records) blocked(tool, command, reason string, killed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	tool = nameOf(tool)
 	if command == "" {
 		command = tool
 	}
-	r.add("sandbox:blocked", &commands.BlockCommand{
+	call := commands.BlockCommand{
 		SessionID: r.session,
 		Run:       r.number,
 		Tool:      tool,
 		Command:   short(r.blank(command)),
 		Reason:    short(r.blank(reason)),
 		Killed:    killed,
-	})
+	}
+	blocked := 0
+	for _, x := range r.waiting {
+		before, is := x.body.(*commands.BlockCommand)
+		if !is {
+			continue
+		}
+		if blocked++; *before == call && !x.out {
+			x.again++
+			return
+		}
+	}
+	if blocked >= mostWaiting && !killed { // an agent is killed once
+		r.leftOut++
+		r.lastOut = tool
+		return
+	}
+	r.add("sandbox:blocked", &call)
 }
 
-// stuck records what the agent looks like.
+// nameOf returns the name of a tool as a record can have it: an agent can invent any.
+func nameOf(tool string) string { return safetext.Shorten(safetext.OneLine(tool), commands.MaxName-1) }
+
+// addLeftOut adds the record of the blocked calls that have none; the caller holds the mutex.
+func (r *records) addLeftOut() {
+	if r.leftOut == 0 {
+		return
+	}
+	r.add("sandbox:blocked", &commands.BlockCommand{
+		SessionID: r.session,
+		Run:       r.number,
+		Tool:      r.lastOut,
+		Command:   r.lastOut,
+		Reason: fmt.Sprintf("%d more calls were denied while the server did not answer, this one last: see "+
+			"`maestro session logs %s --of decisions`", r.leftOut, r.session),
+	})
+	r.leftOut, r.lastOut = 0, ""
+}
+
+// stuck records what the agent looks like. Of many that wait, the last one says what it looks like now.
 func (r *records) stuck(kind events.StuckKind, detail string, since time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.add("session:stuck", &commands.MarkStuck{
+	looks := &commands.MarkStuck{
 		SessionID: r.session,
 		Run:       r.number,
 		Kind:      kind,
 		Detail:    short(r.blank(detail)),
 		Since:     since.UnixMilli(),
-	})
+	}
+	var last *record
+	stuck := 0
+	for _, x := range r.waiting {
+		if _, is := x.body.(*commands.MarkStuck); is {
+			stuck++
+			last = x
+		}
+	}
+	if stuck >= mostWaiting && !last.out {
+		last.body = looks
+		return
+	}
+	r.add("session:stuck", looks)
 }
 
 // use adds to what the agent used.
@@ -127,6 +193,9 @@ func (r *records) use(u agent.Used) {
 func (r *records) next() *record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(r.waiting) == 0 {
+		r.addLeftOut()
+	}
 	if len(r.waiting) == 0 && r.due {
 		for model, u := range r.used {
 			delete(r.used, model)
@@ -148,7 +217,11 @@ func (r *records) next() *record {
 	}
 	r.sending = true
 	first := r.waiting[0]
-	return &first
+	if call, is := first.body.(*commands.BlockCommand); is && !first.out && first.again > 0 {
+		call.Reason = short(fmt.Sprintf("(%d times) %s", first.again+1, call.Reason))
+	}
+	first.out = true
+	return first
 }
 
 // usageOf translates what the agent used: an event counts cached tokens and reasoning apart.

@@ -83,7 +83,7 @@ func (g *gate) server(ctx context.Context, few *fewConnections, handler http.Han
 	return &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headsWithin,
-		IdleTimeout:       idleWithin, // and no ReadTimeout: it would end a call that waits
+		IdleTimeout:       idleWithin, // and no ReadTimeout: a request that waits for its turn is not read
 		ConnState:         few.became,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {

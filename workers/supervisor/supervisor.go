@@ -203,12 +203,16 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 		return fmt.Errorf("open the log of decisions: %w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
+	bounded, err := boundDecisions(log)
+	if err != nil {
+		return fmt.Errorf("open the log of decisions: %w", err)
+	}
 	s.calls = newCalls(c, s.home, s.logger)
 	defer s.calls.close()
 	s.keeper = newKeeper(box, s.calls, s.logger)
 	s.mail = newMailbox(s.calls, c.SessionID, s.logger, s.look, s.over)
 	s.records = newRecords(s.calls, s.SessionID, s.Run, s.blank, s.logger)
-	s.decisions = newDecisions(log, s.blank, s.logger, s.stopUnguarded)
+	s.decisions = newDecisions(bounded, s.blank, s.logger, s.stopUnguarded)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	s.attention = &attention{
