@@ -98,18 +98,15 @@ func read(resp *http.Response) (answer wire.HookAnswer, err error) {
 
 // decisionIn reads the answer of a supervisor. Only one that says so allows the call.
 func decisionIn(body []byte) (answer wire.HookAnswer, err error) {
-	var said struct {
-		wire.HookAnswer
+	var with struct {
 		ExitCode *int `json:"exitCode"`
 	}
-	if err := json.Unmarshal(body, &said); err != nil {
+	if err := errors.Join(json.Unmarshal(body, &answer), json.Unmarshal(body, &with)); err != nil {
 		return answer, fmt.Errorf("the answer of its supervisor cannot be read: %w", err)
 	}
-	answer = said.HookAnswer
-	if said.ExitCode == nil {
+	if with.ExitCode == nil {
 		return answer, errors.New("the answer of its supervisor has no exit code")
 	}
-	answer.ExitCode = *said.ExitCode
 	switch {
 	case answer.Decision == wire.HookAllow && answer.ExitCode == 0:
 		return answer, nil

@@ -66,12 +66,13 @@ func (r *Runner) clear(ctx context.Context, session, socket string) {
 	r.Logger.Error("processes of an agent could not be ended; end them yourself", "session", session, "pids", left)
 }
 
-// clearGit undoes what an agent left in the repository of its target, once nothing of it runs any more. The next one who
-// uses git there may be its user.
+// clearGit undoes what an agent left in the repository of its target, once nothing of it runs any more. The next one
+// who uses git there may be its user.
 func (r *Runner) clearGit(ctx context.Context, x wire.RunnerSession, saved supervisor.Saved) {
 	removed, err := saved.ClearGit()
 	if err != nil {
-		r.Logger.Warn("it cannot be seen whether git was redirected", "session", x.ID, "target", saved.Git, "why", err)
+		r.Logger.Warn("it cannot be seen whether git was redirected", "session", x.ID, "target", saved.Git,
+			"why", err)
 	}
 	for i, path := range removed {
 		r.Logger.Warn("git was redirected, and that was undone", "session", x.ID, "path", path)

@@ -27,7 +27,8 @@ func TestKilledSupervisorLeavesNoRedirect(t *testing.T) {
 			saved.Git = target
 		}
 		m.supervised("a", saved)
-		exited := "exited a/1/exited: its supervisor ended without a record: it was killed, or the machine was restarted"
+		exited := "exited a/1/exited: its supervisor ended without a record: " +
+			"it was killed, or the machine was restarted"
 		want := []string{exited}
 		if kept {
 			want = []string{"blocked a/1/git/0", exited}

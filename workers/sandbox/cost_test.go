@@ -12,9 +12,9 @@ import (
 // mostOfStatus bounds what a judgement costs, as a part of one small command, `git status`.
 const mostOfStatus = 0.01
 
-// costs returns the mean time of a judgement, over all lines of the corpus, and the time of one `git status` in an empty
-// repository. Of each line, and of the status, the shortest of several counts, taken in turns: whatever else the machine
-// does makes them only longer.
+// costs returns the mean time of a judgement, over all lines of the corpus, and the time of one `git status` in an
+// empty repository. Of each line, and of the status, the shortest of several counts, taken in turns: whatever else the
+// machine does makes them only longer.
 func costs(t *testing.T) (judgement, status time.Duration) {
 	t.Helper()
 	examples := corpus(t)

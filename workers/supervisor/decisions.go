@@ -34,11 +34,12 @@ const grace = agent.LineWithin + 5*time.Second
 
 // The limits of what is kept of an agent's calls, which can be any number.
 const (
-	// mostDecisions bounds the log, in bytes. It has room for more than 100,000 calls. Then every call is denied: the log
-	// loses nothing, and no call runs that is not in it.
+	// mostDecisions bounds the log, in bytes. It has room for more than 100,000 calls. Then every call is denied: the
+	// log loses nothing, and no call runs that is not in it.
 	mostDecisions = 64 << 20
 	// mostUnused is how many decisions are kept that no shown call has used. The output does not show each call of a
-	// subagent. Of more, the oldest are forgotten: if such a call is shown after all, it counts as one without a decision.
+	// subagent. Of more, the oldest are forgotten: if such a call is shown after all, it counts as one without a
+	// decision.
 	mostUnused = 4096
 	// longestKey bounds a key, in bytes. A longer one is not a CLI's; its digest stands for it.
 	longestKey = 200
@@ -53,8 +54,8 @@ type bounded struct {
 // Write implements io.Writer. It writes nothing of what is too much.
 func (b *bounded) Write(content []byte) (n int, err error) {
 	if int64(len(content)) > b.left {
-		return 0, fmt.Errorf("the log of decisions is full, with %d MiB: a person can move it away and resume the session",
-			mostDecisions>>20)
+		return 0, fmt.Errorf("the log of decisions is full, with %d MiB: a person can move it away and resume the "+
+			"session", mostDecisions>>20)
 	}
 	n, err = b.Writer.Write(content)
 	b.left -= int64(n)

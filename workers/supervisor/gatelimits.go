@@ -50,7 +50,7 @@ func atOnce(most int, next http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		defer free.leave()
-		if r.ContentLength != 0 { // the server ends this deadline with the body; without one, it waits for the client's end
+		if r.ContentLength != 0 { // without a body, the server waits already for the client's end, without a deadline
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // only a test has none
 		}
 		next(w, r)

@@ -155,14 +155,14 @@ func TestConnectionsWait(t *testing.T) {
 		first, second := p.dial(), p.dial()
 		defer func() { _ = second.Close() }()
 		third := make(chan net.Conn, 1)
-		var dialing sync.WaitGroup
-		dialing.Go(func() { third <- p.dial() })
+		var opening sync.WaitGroup
+		opening.Go(func() { third <- p.dial() })
 		synctest.Wait()
 		if len(third) > 0 {
 			t.Error("a third connection is open")
 		}
 		_ = first.Close()
-		dialing.Wait()
+		opening.Wait()
 		_ = (<-third).Close()
 	})
 }
