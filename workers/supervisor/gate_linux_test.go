@@ -130,9 +130,12 @@ func newGated(t *testing.T) *gated {
 		blank:  func() *blank.Secrets { return blank.Of(agentKey) },
 		logger: logger,
 		settled: func(ctx context.Context) {
-			if g.mail != nil {
-				close(g.waiting)
-				g.mail.settled(ctx)
+			g.mu.Lock()
+			mail, waiting := g.mail, g.waiting
+			g.mu.Unlock()
+			if mail != nil {
+				close(waiting)
+				mail.settled(ctx)
 			}
 		},
 	}

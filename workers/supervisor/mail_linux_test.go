@@ -16,8 +16,10 @@ func TestAgentHasItsMailBeforeItSpeaks(t *testing.T) {
 		{"/api/commands/session:complete", `{}`}, {"/mcp", `{"method":"tools/call"}`},
 	} {
 		g := newGated(t)
+		g.mu.Lock()
 		g.mail, g.waiting = newMailbox(g.calls, gateSession, slog.New(slog.DiscardHandler), nil, nil),
 			make(chan struct{})
+		g.mu.Unlock()
 		g.mail.came([]wire.Mail{{ID: "input_1", Text: "main"}})
 		text, handed := g.mail.take()
 		if !strings.Contains(text, "main") {
