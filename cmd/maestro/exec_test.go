@@ -41,6 +41,8 @@ func newExecuted(t *testing.T, script string, flags ...string) executed {
 	e.Dir = t.TempDir()
 	e.Env = append(os.Environ(), "MAESTRO_HOME="+k.home, wire.EnvWorkspace+"="+filepath.Join(e.Dir, "workspaces"))
 	e.Stderr = os.Stderr
+	// Without a terminal: what a key there signals reaches the command without being passed on.
+	e.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	// If a shell runs the tests in the background, they ignore some signals, and so would the processes that they
 	// start.
 	caught := make(chan os.Signal, 1)
