@@ -4,8 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // TestAgentWorksInGit: an agent that cannot change what git runs can do its work in git, and leaves nothing that leads
@@ -32,7 +36,7 @@ maestro report complete "it works"
 	session := h.spawn(nil)
 	h.until("the agent has ended", func() bool { return h.list()[0].EndedAt != nil })
 	if x := h.list()[0]; x.ID != session || x.Status != "completed" {
-		output, _ := os.ReadFile(filepath.Join(h.workspaces, session, "command.stderr.log"))
+		output, _ := os.ReadFile(filepath.Join(h.workspaces, session, "scripted.stderr.log"))
 		t.Fatalf("the session is %s: %s", x.Status, output)
 	}
 	for _, args := range [][]string{{"log", "--format=%s", "work"}, {"rev-parse", "copy"}, {"config", "--list"}} {
@@ -44,6 +48,15 @@ maestro report complete "it works"
 	}
 	if _, err := os.Lstat(filepath.Join(h.target, ".git", "commondir")); err == nil {
 		t.Error("git looks for its hooks elsewhere")
+	}
+	entries, err := h.admin().SessionTimeline(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(entries, func(e wire.Entry) bool {
+		return e.Type == projections.EntryBlocked && strings.Contains(e.Message, ".git/commondir (it led git to other")
+	}) {
+		t.Errorf("the timeline does not say that the agent led git elsewhere: %+v", entries)
 	}
 	h.nothingLeft()
 }
