@@ -130,15 +130,8 @@ func (s *sayer) talk(stop <-chan struct{}) {
 // until waits until a condition holds.
 func (k *killed) until(what string, holds func() bool) {
 	k.t.Helper()
-	deadline := time.After(3 * time.Minute)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() && !k.t.Failed() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			k.t.Fatalf("waited in vain until %s\n%s", what, k.stderr.String())
-		}
+	if !comes(func() bool { return k.t.Failed() || holds() }) {
+		k.t.Fatalf("waited in vain until %s\n%s", what, k.stderr.String())
 	}
 }
 

@@ -59,6 +59,13 @@ func (s *shared) String() string {
 	return s.b.String()
 }
 
+// forget empties it.
+func (s *shared) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.b.Reset()
+}
+
 // shows returns what the machine's wall clock shows.
 func (s *inside) shows() time.Time {
 	if wall := s.wall.Load(); wall != nil {
@@ -177,21 +184,17 @@ func (s *inside) ready() (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// longestWait is how long a test waits for something before it fails.
-const longestWait = 30 * time.Second
-
 // unready polls /readyz until the server is not ready, and returns its answer.
-func (s *inside) unready() string {
+func (s *inside) unready() (said string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), longestWait)
-	defer cancel()
-	for ctx.Err() == nil {
-		if status, said := s.ready(); status != http.StatusOK {
-			return said
-		}
+	if !comes(func() bool {
+		var status int
+		status, said = s.ready()
+		return status != http.StatusOK
+	}) {
+		s.t.Fatalf("the server is still ready after %s: %s", longestWait, said)
 	}
-	s.t.Fatalf("the server is still ready after %s", longestWait)
-	return ""
+	return said
 }
 
 // until reads a path again after each event after a sequence, until the answer contains a text.

@@ -46,10 +46,8 @@ func TestExecLeavesNoZombies(t *testing.T) {
 			return len(fields) > 1 && fields[0] == "Z" && fields[1] == strconv.Itoa(e.Process.Pid)
 		})
 	}
-	for left() {
-		if t.Context().Err() != nil {
-			t.Fatal("zombies are left")
-		}
+	if !comes(func() bool { return !left() }) {
+		t.Fatal("zombies are left")
 	}
 	if err := e.Process.Kill(); err != nil {
 		t.Fatal(err)

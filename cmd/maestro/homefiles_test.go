@@ -21,11 +21,7 @@ func TestServerKeepsFilesOfItsHome(t *testing.T) {
 	before := map[string]string{}
 	for _, name := range names {
 		path := filepath.Join(s.home, name)
-		content, err := os.ReadFile(path)
-		for errors.Is(err, os.ErrNotExist) { // the head file comes a little later
-			s.ready()
-			content, err = os.ReadFile(path)
-		}
+		content, err := s.file(path) // the head file comes a little later
 		before[name] = string(content)
 		if err := errors.Join(err, os.Remove(path)); err != nil {
 			t.Fatal(err)
@@ -37,11 +33,7 @@ func TestServerKeepsFilesOfItsHome(t *testing.T) {
 	}
 	for _, name := range names {
 		path := filepath.Join(s.home, name)
-		content, err := os.ReadFile(path)
-		for errors.Is(err, os.ErrNotExist) {
-			s.ready()
-			content, err = os.ReadFile(path)
-		}
+		content, err := s.file(path)
 		if info, statErr := os.Lstat(path); err != nil || statErr != nil || string(content) != before[name] ||
 			info.Mode() != 0o600 {
 			t.Errorf("%s is %v with %q, %v", name, info, content, err)
@@ -99,8 +91,8 @@ func TestUnwritableHeadFileIsNamed(t *testing.T) {
 	s.start("--backup-every", "off")
 	head := filepath.Join(s.home, "head")
 	s.do("project:create", map[string]any{"name": "P"})
-	for _, err := os.Lstat(head); err != nil; _, err = os.Lstat(head) { // it comes a little later
-		s.ready()
+	if _, err := s.file(head); err != nil { // it comes a little later
+		t.Fatal(err)
 	}
 	full := filepath.Join(head+bus.DamagedSuffix, "full") // so that whatever is in its place cannot be moved there
 	err := os.MkdirAll(full, 0o700)
@@ -141,13 +133,19 @@ func TestStartNamesLeftoversOfKilledSalvage(t *testing.T) {
 }
 
 // warnings waits until /readyz has n warnings.
-func (s *inside) warnings(n int) []wire.Warning {
+func (s *inside) warnings(n int) (warned []wire.Warning) {
 	s.t.Helper()
-	for {
-		if warned := s.warned(); len(warned) == n {
-			return warned
-		}
+	if !comes(func() bool { warned = s.warned(); return len(warned) == n }) {
+		s.t.Fatalf("after %s, /readyz has not %d warnings: %+v", longestWait, n, warned)
 	}
+	return warned
+}
+
+// file reads a file that the server writes soon.
+func (s *inside) file(path string) (content []byte, err error) {
+	s.t.Helper()
+	comes(func() bool { content, err = os.ReadFile(path); return !errors.Is(err, os.ErrNotExist) })
+	return content, err
 }
 
 // warned returns the warnings of /readyz.

@@ -274,7 +274,8 @@ func (h *attacker) unread(ctx context.Context) {
 	const request = "GET /api/sessions/%s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n"
 	_, _ = fmt.Fprintf(c, request, h.session.ID, h.session.Token)
 	first := make([]byte, len("HTTP/1.1 200"))
-	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(longestWait))
+	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })()
 	if _, err := io.ReadFull(c, first); err != nil {
 		h.count(ctx, 0)
 		return

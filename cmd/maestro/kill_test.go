@@ -35,7 +35,7 @@ type killed struct {
 	address string
 	process *exec.Cmd
 	options []string // of serve
-	stderr  strings.Builder
+	stderr  shared
 	up      atomic.Pointer[chan struct{}] // closed when the server answers again
 
 	mu    sync.Mutex

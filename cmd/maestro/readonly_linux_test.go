@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -123,7 +122,7 @@ func TestReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(memory) })
-	var stderr bytes.Buffer
+	var stderr shared
 	process := exec.Command(binary, "serve", "--read-only", "--listen", "127.0.0.1:0")
 	process.Env = append(os.Environ(), "MAESTRO_HOME="+at, "XDG_RUNTIME_DIR="+memory)
 	process.SysProcAttr, process.Stderr = reader, &stderr

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -224,18 +225,19 @@ func becomeCmd(ts *testscript.TestScript, _ bool, args []string) {
 	sessions[ts.Getenv("MAESTRO_SESSION_ID")] = found
 }
 
-// untilCmd waits for something that a server does by itself without a signal, at most until the test's timeout.
+// untilCmd waits for something that a server does by itself without a signal.
 func untilCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until REGEXP PROGRAM [ARGS]")
 	}
 	re, err := regexp.Compile(args[0])
 	ts.Check(err)
-	for {
+	if !comes(func() bool {
 		ts.Check(ts.Exec(args[1], args[2:]...))
-		if re.MatchString(ts.ReadFile("stdout")) {
-			return
-		}
+		return re.MatchString(ts.ReadFile("stdout"))
+	}) {
+		ts.Fatalf("after %s, %s still does not match the output of %s, which is\n%s%s", longestWait, args[0],
+			strings.Join(args[1:], " "), ts.ReadFile("stdout"), ts.ReadFile("stderr"))
 	}
 }
 
@@ -282,17 +284,18 @@ func warnsCmd(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: warns CODE")
 	}
 	address := addressOf(ts)
-	for {
+	var said []byte
+	if !comes(func() bool {
 		answer, err := http.Get(address + "/readyz")
 		ts.Check(err)
-		var ready struct{ Warnings []struct{ Code string } }
-		err = json.NewDecoder(answer.Body).Decode(&ready)
+		said, err = io.ReadAll(answer.Body)
 		ts.Check(errors.Join(err, answer.Body.Close()))
-		for _, warning := range ready.Warnings {
-			if answer.StatusCode == http.StatusOK && warning.Code == args[0] {
-				return
-			}
-		}
+		var ready struct{ Warnings []struct{ Code string } }
+		ts.Check(json.Unmarshal(said, &ready))
+		return answer.StatusCode == http.StatusOK && slices.ContainsFunc(ready.Warnings,
+			func(warning struct{ Code string }) bool { return warning.Code == args[0] })
+	}) {
+		ts.Fatalf("after %s, there still is no warning %s: %s", longestWait, args[0], said)
 	}
 }
 

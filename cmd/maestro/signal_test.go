@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -22,7 +21,7 @@ type halfway struct {
 	t       *testing.T
 	dir     string
 	process *exec.Cmd
-	stderr  strings.Builder
+	stderr  shared
 	rest    chan struct{}
 }
 
@@ -51,10 +50,8 @@ func newHalfway(t *testing.T, wrap ...string) *halfway {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.process.Process.Kill() })
-	for len(h.files()) == 0 { // it appears with the server's answer
-		if t.Context().Err() != nil {
-			t.Fatal(h.stderr.String())
-		}
+	if !comes(func() bool { return len(h.files()) > 0 }) { // it appears with the server's answer
+		t.Fatalf("it makes no file: %s", h.stderr.String())
 	}
 	return h
 }

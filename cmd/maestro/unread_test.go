@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -42,17 +41,15 @@ func TestUnreadableStoreIsOpenedLater(t *testing.T) {
 		t.Errorf("readyz says %s, the log %s", said, log)
 	}
 	mended.Store(true)
-	ctx, cancel := context.WithTimeout(t.Context(), longestWait)
-	defer cancel()
-	for ready := false; !ready; {
-		if ctx.Err() != nil {
-			t.Fatalf("it accepts no writes: %s", s.said.String())
-		}
+	if !comes(func() bool {
 		answer, err := http.Get(s.address + "/readyz")
-		if err == nil {
-			ready = answer.StatusCode == http.StatusOK
-			_ = answer.Body.Close()
+		if err != nil {
+			return false
 		}
+		_ = answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	}) {
+		t.Fatalf("it accepts no writes: %s", s.said.String())
 	}
 	s.do("project:create", map[string]any{"name": "Q"})
 	s.stop()

@@ -26,16 +26,25 @@ func backedUp(t *testing.T) (dir, backups string, made []string) {
 	s.start("--backup-every", "1s", "--backup-dir", backups)
 	for _, sequence := range []string{"-1-", "-2-"} {
 		s.do("project:create", map[string]any{"name": "P" + sequence})
-		for found := 0; found == 0; s.ready() {
-			files, err := filepath.Glob(filepath.Join(backups, "maestro-*"+sequence+"*.tar.gz"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			found, made = len(files), append(made, files...)
-		}
+		made = append(made, s.backups(backups, sequence)...)
 	}
 	s.stop()
 	return s.home, backups, made
+}
+
+// backups waits for backups of a sequence, such as "-1-", and returns their paths.
+func (s *inside) backups(dir, sequence string) (made []string) {
+	s.t.Helper()
+	if !comes(func() bool {
+		var err error
+		if made, err = filepath.Glob(filepath.Join(dir, "maestro-*"+sequence+"*.tar.gz")); err != nil {
+			s.t.Fatal(err)
+		}
+		return len(made) > 0
+	}) {
+		s.t.Fatalf("no backup of event %s comes: %s", sequence, s.said.String())
+	}
+	return made
 }
 
 // forget removes everything outside the log's blocks that records the log's last sequence.
@@ -187,13 +196,7 @@ func TestCreatedHomeHasWitnesses(t *testing.T) {
 				s.do("project:create", map[string]any{"name": name})
 			}
 			last := fmt.Sprintf("-%d-", s.sequence)
-			for found := 0; found == 0; s.ready() {
-				files, err := filepath.Glob(filepath.Join(place, "maestro-*"+last+"*.tar.gz"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				found = len(files)
-			}
+			s.backups(place, last)
 			s.stop()
 			err := errors.Join(os.RemoveAll(s.home), os.CopyFS(s.home, os.DirFS(older)), os.Chmod(s.home, 0o700),
 				os.Chmod(filepath.Join(s.home, "admin.token"), 0o600),
