@@ -43,7 +43,10 @@ func TestKillReachesStoppedSupervisors(t *testing.T) {
 	}
 	h.made(h.admin(), "session:kill", map[string]any{"sessionId": session})
 	h.until("its run is over", func() bool { return h.session(session).Run.ExitedAt != nil })
-	if x := h.session(session); x.Status != "stopped" || x.Run.Reason != "the session has ended" {
+	// One that hardly gets the processor once it is continued is killed in the end, with its agent.
+	const late = "so the runner killed it"
+	if x := h.session(session); x.Status != "stopped" ||
+		x.Run.Reason != "the session has ended" && !strings.HasSuffix(x.Run.Reason, late) {
 		t.Errorf("the session is %s, and its run ended because %q", x.Status, x.Run.Reason)
 	}
 	h.nothingLeft()

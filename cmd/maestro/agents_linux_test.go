@@ -107,14 +107,16 @@ func (h *agentsHome) spawn(more map[string]any) (session string) {
 // until waits until a condition holds.
 func (h *agentsHome) until(what string, holds func() bool) {
 	h.t.Helper()
-	for range 6000 {
-		if holds() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // other processes have to get there
+	if comes(holds) {
+		return
 	}
-	log, _ := os.ReadFile(filepath.Join(h.home, "sessions"))
-	h.t.Fatalf("never: %s\n%s%s", what, h.stderr.String(), log)
+	var logs strings.Builder
+	names, _ := filepath.Glob(filepath.Join(h.home, "sessions", "*", "supervisor.log"))
+	for _, name := range names {
+		log, err := os.ReadFile(name)
+		fmt.Fprintf(&logs, "%s: %v\n%s\n", name, err, log)
+	}
+	h.t.Fatalf("never: %s\n%s\n%s", what, h.stderr.String(), logs.String())
 }
 
 // sessions returns the sessions with their timelines.
@@ -167,11 +169,7 @@ func TestScriptedAgentsSurviveRestarts(t *testing.T) {
 		h.restart(func() {
 			victim := sessions[round]
 			victims = append(victims, victim)
-			pid := h.supervisor(victim)
-			if pid == 0 {
-				t.Fatalf("no supervisor of %s runs", victim)
-			}
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			if err := syscall.Kill(h.supervisor(victim), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -397,13 +395,19 @@ exit 7
 	h.nothingLeft()
 }
 
-// supervisor returns the process of a session's supervisor, 0 if there is none.
+// supervisor returns the process of a session's supervisor. It never returns 0, which would stand for every process of
+// the test.
 func (h *agentsHome) supervisor(session string) int {
+	h.t.Helper()
 	out, err := exec.Command("pgrep", "-f", "maestro "+wire.ProgramSupervisor+" "+session+"$").Output()
 	if err != nil {
-		return 0
+		h.t.Fatalf("no supervisor of session %s is found: %v", session, err)
 	}
-	pid, _ := strconv.Atoi(strings.TrimSpace(strings.Split(string(out), "\n")[0]))
+	first, _, _ := strings.Cut(string(out), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil || pid <= 1 {
+		h.t.Fatalf("the supervisor of session %s is process %q", session, first)
+	}
 	return pid
 }
 
