@@ -92,7 +92,7 @@ func (k *killed) start() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	listen := "127.0.0.1:0"
+	listen := ownHost() + ":0"
 	if k.address != "" {
 		listen = strings.TrimPrefix(k.address, "http://")
 	}

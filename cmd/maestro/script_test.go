@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MAESTRO_HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("MAESTRO_WORKSPACE", filepath.Join(env.WorkDir, "workspaces"))
+			env.Setenv("OWN_HOST", ownHost())
 			env.Setenv("GORACE", quickEnd)
 			env.Setenv("PATH", commands+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			env.Values[serverKey{}] = &scriptServer{unraced: filepath.Join(commands, "maestro")}
