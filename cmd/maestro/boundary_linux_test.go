@@ -4,104 +4,121 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"maestro/service/wire"
 	"maestro/workers/confine"
 )
 
 // becomes is an agent that tries to become its user, in many ways. A way works if its command succeeds; each appends
-// one line to the file tried. HOME_OF_MAESTRO and the others are replaced.
+// one line to the file tried. HOME_OF_MAESTRO and the others are replaced. Without confinement, each way begins with
+// its own copy of the repository, because the ones before it may have spoiled theirs.
 const becomes = `#!/bin/bash
 cat >/dev/null
 cd "TARGET"
 try() { # name, command
+	if [ CONFINED = off ]; then
+		find . -mindepth 1 -maxdepth 1 ! -name tried -exec rm -rf {} + && cp -a "PRISTINE/.git" .git
+	fi
 	if out=$(bash -c "$2" 2>&1)
-	then out=${out//$'\n'/ }; echo "$1: WORKED: ${out:0:200}" >>tried
-	else echo "$1: refused" >>tried
+	then echo "$1: WORKED" >>tried
+	else out=${out//$'\n'/ }; echo "$1: refused: ${out:0:200}" >>tried
 	fi
 }
-clean="env -i PATH=$PATH HOME=$HOME MAESTRO_HOME=HOME_OF_MAESTRO"
-try "read the token" "cat HOME_OF_MAESTRO/admin.token"
-try "read the key" "cat HOME_OF_MAESTRO/server.key"
-try "list the home" "[ -n \"\$(ls -A HOME_OF_MAESTRO)\" ]"
-try "unset variables" "$clean maestro token create eve1"
-try "unset variables, keep nothing" "env -i PATH=$PATH HOME=$HOME MAESTRO_API_URL=ADDRESS maestro token create eve2"
-try "no token at all" "env -i PATH=$PATH MAESTRO_API_URL=ADDRESS MAESTRO_HOME=/nonexistent maestro task list"
-try "double fork" "(setsid $clean maestro token create eve3 >double 2>&1 && touch worked &)
-	for i in {1..40}; do [ -s double ] && break; read -t 0.05 <> <(:); done; [ -e worked ]"
-try "nohup" "nohup $clean maestro token create eve4"
-try "a user's command" "maestro task complete TASK"
-try "a runner's command" "maestro session kill OTHER"
-try "its own secret" "maestro session exec $MAESTRO_SESSION_ID -- env | grep -q mss_"
-try "a secret in the environment" "env | grep -qE 'ms[sur]_|TOKEN='"
-try "a secret in another process" "cat /proc/[0-9]*/environ 2>/dev/null | grep -qaE 'ms[sur]_'"
-try "another process's memory" "for p in /proc/[0-9]*; do
-	[ \$p = /proc/\$\$ ] || head -c 1 \$p/mem; done 2>/dev/null | grep -q ."
-try "another session's socket" "MAESTRO_SOCKET=OTHER_SOCKET MAESTRO_SESSION_ID=OTHER maestro report progress stolen"
-try "replace its own socket" "rm $MAESTRO_SOCKET && touch $MAESTRO_SOCKET"
-try "another session's workspace" "cat WORKSPACES/OTHER/manifest.json"
-try "a link to the home" "ln -s HOME_OF_MAESTRO link && cat link/admin.token"
-try "a hard link to the token" "ln HOME_OF_MAESTRO/admin.token hard"
-try "its manifest" "echo '{}' >$MAESTRO_MANIFEST_PATH"
-try "the user's shell" "echo 'touch $HOME/owned' >>$HOME/.bashrc"
-try "the user's git" "git config --global core.hooksPath /tmp"
-try "a hook of another repository" "echo x >OUTSIDE/.git/hooks/pre-commit"
-try "a hook of its own repository" "echo x >.git/hooks/pre-commit"
-try "another directory for its hooks" "git config core.hooksPath evil"
-try "a program that git runs" "git config core.fsmonitor ./evil"
-try "a configuration in the place of git's" "cp .git/config c && echo x >>c && mv -f c .git/config"
-try "a repository in the place of its own" "mv .git old"
-try "hooks in the place of its own" "mv .git/hooks old"
-try "a worktree without its hooks" "git worktree add -q wt && git -C wt config core.hooksPath evil"
-try "another file of the user" "echo x >OUTSIDE/file"
-try "the maestro program" "echo x >\"\$(command -v maestro)\""
-try "a program that the user's shell finds" "mkdir -p $HOME/bin $HOME/.local/bin && echo x >$HOME/.local/bin/maestro"
-try "a service of the user" "mkdir -p $HOME/.config/systemd/user && echo x >$HOME/.config/systemd/user/x.service"
-try "what starts at a login" "mkdir -p $HOME/.config/autostart && echo x >$HOME/.config/autostart/x.desktop"
-try "cron" "echo '* * * * * id' | crontab -"
-try "the tables of cron" "for d in /var/spool/cron /var/spool/cron/crontabs /etc/cron.d; do
-	: >\$d/maestro-of-an-agent && rm \$d/maestro-of-an-agent && exit 0; done; exit 1"
-try "at" "echo id | at now"
-try "the jobs of at" "for d in /var/spool/at /var/spool/cron/atjobs /var/spool/atjobs; do
-	: >\$d/maestro-of-an-agent && rm \$d/maestro-of-an-agent && exit 0; done; exit 1"
-try "the configuration of agents" "echo '{}' >HOME_OF_MAESTRO/agents.json"
-try "a server of its own on the home" "timeout 5 $clean maestro serve --listen 127.0.0.1:0"
-try "the user's terminal multiplexer" "MAESTRO_SOCKET=TMUX timeout 5 maestro whoami; [ -e reached ]"
-try "a window of the user's tmux" "tmux -S REAL_TMUX new-window id"
-(IFS=:; for d in $PATH; do : >$d/maestro-of-an-agent && break; done) 2>/dev/null
+export clean="env -i PATH=$PATH HOME=$HOME MAESTRO_HOME=HOME_OF_MAESTRO"
+ATTEMPTS
 maestro report complete "tried everything"
-try "kill another's supervisor" "kill -9 SUPERVISOR"
-try "kill supervisors by name" "pkill -9 -f agent-run.OTHER"
 `
 
+// falseProgram is an attempt that its agent cannot judge: its own /tmp may have a directory with the same name.
+const falseProgram = "a false program in PATH"
+
 // TestAgentCannotBecomeItsUser lets an agent try, confined as by default, what would make it its user. No way may work.
-// Without confinement some do, so that each attempt is a real one.
+// Without confinement, each works, so that it is a real attempt, or the list says why it does not.
 func TestAgentCannotBecomeItsUser(t *testing.T) {
-	layers := confine.Available(t.Context(), []string{mustLookPath(t, "maestro"), "agent-exec"})
-	if len(layers) < 3 {
-		t.Skipf("this kernel offers only %v: docs/security.md says what remains possible", layers)
-	}
-	for line := range strings.Lines(tried(t, "on")) {
-		if !strings.HasSuffix(line, ": refused\n") {
-			t.Errorf("confined: %s", line)
+	layersOrSkip(t)
+	confined, open := tried(t, "on"), tried(t, "off")
+	shown := 0
+	for _, b := range becomings {
+		if said := confined[b.name]; !strings.HasPrefix(said, "refused") {
+			t.Errorf("confined: %s: %q", b.name, said)
+		}
+		said, why := open[b.name], b.unshown()
+		switch worked := said == "WORKED"; {
+		case worked && b.never != "":
+			t.Errorf("not confined, %q works, although %s", b.name, b.never)
+		case worked:
+			shown++
+		case why == "":
+			t.Errorf("not confined, %q does not work either, so that it tries nothing: %q", b.name, said)
+		default:
+			t.Logf("not shown to work without confinement: %s: %s: %q", b.name, why, said)
 		}
 	}
-	open := tried(t, "off")
-	for _, name := range []string{
-		"read the token", "a link to the home", "another session's workspace", "its manifest", "the user's shell",
-		"another file of the user", "a hook of its own repository", "another directory for its hooks",
-		"a configuration in the place of git's", "a repository in the place of its own",
-		"a program that the user's shell finds", "the user's terminal multiplexer", "a false program in PATH",
-		"kill another's supervisor",
-	} {
-		if !strings.Contains(open, name+": WORKED") {
-			t.Errorf("not confined, %q is refused too, so that it tries nothing: %s", name, open)
+	t.Logf("%d attempts are refused; %d of them are shown to work without confinement", len(becomings), shown)
+}
+
+// layersOrSkip skips a test where the kernel lacks a layer that files and processes are confined with. It fails if the
+// kernel has the layer, and it is not used.
+func layersOrSkip(t *testing.T) {
+	t.Helper()
+	tried := confine.Probe(t.Context(), []string{mustLookPath(t, "maestro"), "agent-exec"})
+	if len(tried) == 0 {
+		t.Fatal("no layer is known on Linux")
+	}
+	var lacks []string
+	for _, s := range tried {
+		if s.Missing == nil || s.Layer == confine.NetworkPorts || s.Layer == confine.NetworkNone {
+			continue
 		}
+		if err := kernelLacks(s.Layer); err == nil {
+			t.Errorf("this kernel offers the layer %s, and it is not used: %v", s.Layer, s.Missing)
+		} else {
+			lacks = append(lacks, fmt.Sprintf("%s (%v)", s.Layer, err))
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	if lacks != nil {
+		t.Skipf("this kernel lacks %s: docs/security.md says what remains possible", strings.Join(lacks, ", "))
+	}
+}
+
+// kernelLacks says why a layer cannot be used here, by other means than those of the product; nil if it can.
+func kernelLacks(layer confine.Layer) error {
+	switch layer {
+	case confine.Namespaces:
+		cmd := exec.Command("true")
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID,
+			UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+		}
+		return cmd.Run()
+	case confine.Seccomp, confine.NoNewPrivileges:
+		if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+			return fmt.Errorf("there is no filter for %s", runtime.GOARCH)
+		}
+		return nil
+	default:
+		const oldest = 3 // see candidates in workers/confine
+		version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+		if errno != 0 {
+			return errno
+		}
+		if version < oldest {
+			return fmt.Errorf("its version is %d", version)
+		}
+		return nil
 	}
 }
 
@@ -165,32 +182,48 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// tried runs the agent, and returns what it tried.
-func tried(t *testing.T, confined string) string {
+// tried runs the agent, and returns what came of each attempt, by name.
+func tried(t *testing.T, confined string) map[string]string {
 	t.Helper()
 	user := t.TempDir()
 	t.Setenv("HOME", user)
 	h := newAgents(t, scripted, "--confine", confined)
-	outside := filepath.Join(user, "outside")
-	if err := os.MkdirAll(filepath.Join(outside, ".git", "hooks"), 0o700); err != nil {
+	outside, pristine := filepath.Join(user, "outside"), filepath.Join(user, "pristine")
+	for _, dir := range []string{filepath.Join(outside, ".git", "hooks"), pristine} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	repository(t, pristine)
+	if err := os.CopyFS(h.target, os.DirFS(pristine)); err != nil {
 		t.Fatal(err)
 	}
-	repository(t, h.target)
 	multiplexers := []string{filepath.Join(user, "multiplexer.sock"), filepath.Join(user, "tmux.sock")}
 	multiplex(t, h.target, multiplexers[0], multiplexers[1])
-	other := h.spawn(nil)
-	h.until("the other agent reports", func() bool { return h.steps(other)["step 3"] > 0 })
-	task, _ := h.made(h.admin(), "task:create", map[string]any{"project": h.project, "title": "Not its own"})
-	address, err := url.Parse(h.address)
-	if err != nil {
+	other, named := h.spawn(nil), h.spawn(nil)
+	for _, session := range []string{other, named} {
+		h.until("the other agents report", func() bool { return h.steps(session)["step 3"] > 0 })
+	}
+	// A program of the user has a token in its environment.
+	program := exec.Command("sleep", "600")
+	program.Env = append(os.Environ(), wire.EnvToken+"=msu_of_a_user")
+	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = program.Process.Kill(); _ = program.Wait() })
+	task, _ := h.made(h.admin(), "task:create", map[string]any{"project": h.project, "title": "Not its own"})
+	var attempts strings.Builder
+	for _, b := range becomings {
+		if confined == "on" || b.skipped == "" {
+			fmt.Fprintf(&attempts, "try %s %s\n", quoted(b.name), quoted(b.command))
+		}
+	}
 	script := strings.NewReplacer(
-		"HOME_OF_MAESTRO", h.home, "TARGET", h.target, "ADDRESS", address.String(), "WORKSPACES", h.workspaces,
-		"OTHER_SOCKET", filepath.Join(h.workspaces, ".run", other, "agent.sock"), "OTHER", other,
+		"HOME_OF_MAESTRO", h.home, "TARGET", h.target, "ADDRESS", h.address, "WORKSPACES", h.workspaces,
+		"OTHER_SOCKET", filepath.Join(h.workspaces, ".run", other, "agent.sock"), "OTHER", other, "NAMED", named,
 		"TASK", fmt.Sprint(task["taskId"]), "OUTSIDE", outside, "SUPERVISOR", fmt.Sprint(h.supervisor(other)),
-		"REAL_TMUX", multiplexers[1], "TMUX", multiplexers[0],
-	).Replace(becomes)
+		"REAL_TMUX", multiplexers[1], "MULTIPLEXER", multiplexers[0], "PRISTINE", pristine, "CONFINED", confined,
+	).Replace(strings.Replace(becomes, "ATTEMPTS", attempts.String(), 1))
 	agent := filepath.Join(t.TempDir(), "becomes.sh")
 	config, err := json.Marshal(map[string]any{"agents": map[string]any{
 		"becomes": map[string]any{"command": []string{agent}},
@@ -215,19 +248,27 @@ func tried(t *testing.T, confined string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Its own /tmp may have a directory with the same name.
-	program := "refused"
+	results := map[string]string{}
+	for line := range strings.Lines(string(content)) {
+		name, said, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		results[name] = said
+	}
+	results[falseProgram] = "refused"
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		if path := filepath.Join(dir, "maestro-of-an-agent"); isFile(path) {
-			program = "WORKED: " + path
+			results[falseProgram] = "WORKED"
 			if err := os.Remove(path); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	// Without confinement, it ends its own supervisor with the others.
-	if n := strings.Count(string(content), "\n"); confined == "on" && n != strings.Count(becomes, "\ntry ") {
-		t.Errorf("it tried only %d ways: %s", n, content)
+	for _, b := range becomings {
+		if _, was := results[b.name]; !was && (confined == "on" || b.skipped == "") {
+			t.Errorf("with --confine %s, it did not try %q: %s", confined, b.name, content)
+		}
 	}
-	return string(content) + "a false program in PATH: " + program + "\n"
+	return results
 }
+
+// quoted is a word of a shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -158,3 +158,18 @@ func (s *inside) warned() []wire.Warning {
 	}
 	return said.Warnings
 }
+
+// backups waits for backups of a sequence, such as "-1-", and returns their paths.
+func (s *inside) backups(dir, sequence string) (made []string) {
+	s.t.Helper()
+	if !comes(func() bool {
+		var err error
+		if made, err = filepath.Glob(filepath.Join(dir, "maestro-*"+sequence+"*.tar.gz")); err != nil {
+			s.t.Fatal(err)
+		}
+		return len(made) > 0
+	}) {
+		s.t.Fatalf("no backup of event %s comes: %s", sequence, s.said.String())
+	}
+	return made
+}

@@ -32,21 +32,6 @@ func backedUp(t *testing.T) (dir, backups string, made []string) {
 	return s.home, backups, made
 }
 
-// backups waits for backups of a sequence, such as "-1-", and returns their paths.
-func (s *inside) backups(dir, sequence string) (made []string) {
-	s.t.Helper()
-	if !comes(func() bool {
-		var err error
-		if made, err = filepath.Glob(filepath.Join(dir, "maestro-*"+sequence+"*.tar.gz")); err != nil {
-			s.t.Fatal(err)
-		}
-		return len(made) > 0
-	}) {
-		s.t.Fatalf("no backup of event %s comes: %s", sequence, s.said.String())
-	}
-	return made
-}
-
 // forget removes everything outside the log's blocks that records the log's last sequence.
 func forget(t *testing.T, dir string) {
 	t.Helper()
