@@ -192,9 +192,12 @@ func (s *served) keeps(session, text string) (found bool) {
 	return found
 }
 
-// signal sends a signal to a process.
+// signal sends a signal to a process; 0 would stand for every process of the test.
 func (s *served) signal(pid int, signal syscall.Signal) {
 	s.Helper()
+	if pid <= 1 {
+		s.Fatalf("process %d is not to be signalled", pid)
+	}
 	if err := syscall.Kill(pid, signal); err != nil {
 		s.Fatal(err)
 	}

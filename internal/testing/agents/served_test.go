@@ -218,6 +218,10 @@ func (s *served) waits(session, what string, holds func(x wire.Session) bool) (x
 		if errors.Is(err, errHolds) {
 			return x
 		}
+		select { // the server may be away for a while
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+		}
 	}
 	s.explain(session)
 	s.Fatalf("never: %s; the session is %s", what, shown(x))
