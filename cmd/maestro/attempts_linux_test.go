@@ -116,7 +116,9 @@ var becomings = []becoming{
 		command: `mkdir -p "$HOME/.config/autostart" && echo x >"$HOME/.config/autostart/x.desktop"`,
 	},
 	{
-		name: "cron", command: `echo '* * * * * id' | crontab -`, needs: "crontab",
+		name:    "cron",
+		command: `echo '* * * * * id' | crontab -`,
+		needs:   "crontab",
 		skipped: "it would replace the table of the person who runs the tests",
 	},
 	{
@@ -126,7 +128,9 @@ var becomings = []becoming{
 		skipped: whyNot("/var/spool/cron", "/var/spool/cron/crontabs", "/etc/cron.d"),
 	},
 	{
-		name: "at", command: `echo id | at now`, needs: "at",
+		name:    "at",
+		command: `echo id | at now`,
+		needs:   "at",
 		skipped: "it would leave a job in the name of the person who runs the tests",
 	},
 	{
