@@ -69,19 +69,19 @@ func (r *Runner) clear(ctx context.Context, session, socket string) {
 // clearGit undoes what an agent left in the repository of its target, once nothing of it runs any more. The next one
 // who uses git there may be its user.
 func (r *Runner) clearGit(ctx context.Context, x wire.RunnerSession, saved supervisor.Saved) {
-	removed, err := saved.ClearGit()
+	undone, err := saved.RestoreGit()
 	if err != nil {
-		r.Logger.Warn("it cannot be seen whether git was redirected", "session", x.ID, "target", saved.Git,
+		r.Logger.Warn("something may still lead git to other hooks", "session", x.ID, "target", saved.Git,
 			"why", err)
 	}
-	for i, path := range removed {
-		r.Logger.Warn("git was redirected, and that was undone", "session", x.ID, "path", path)
+	for i, one := range undone {
+		r.Logger.Warn("git was led elsewhere, and that was undone", "session", x.ID, "path", one.Path)
 		_, err := r.Server.Do(ctx, "sandbox:blocked", &commands.BlockCommand{
 			SessionID: x.ID,
 			Run:       x.Run,
 			Tool:      "git",
-			Command:   path,
-			Reason:    supervisor.GitRedirected,
+			Command:   one.Path,
+			Reason:    one.Why,
 		}, client.Options{Key: fmt.Sprintf("%s/git/%d", runOf(x), i)})
 		if err != nil {
 			r.Logger.Warn("that is not on the timeline of the session", "session", x.ID, "why", err)

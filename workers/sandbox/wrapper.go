@@ -69,7 +69,7 @@ func (c *call) wrapped() bool {
 			}
 		}
 	case "maestro":
-		c.sessionExec()
+		c.maestro()
 	case "tmux", "screen", "concurrently", "entr", "nodemon", "watchexec", "chronic", "expect", "vagrant", "ansible",
 		"adb":
 		c.session()
@@ -279,8 +279,22 @@ func (c *call) at() {
 	c.text(text)
 }
 
-// sessionExec judges `maestro session exec <sessionId> -- <command>`.
-func (c *call) sessionExec() {
+// maestro judges `maestro session exec <sessionId> -- <command>`, and the files that maestro writes itself.
+func (c *call) maestro() {
+	if len(c.args) == 0 {
+		return
+	}
+	switch c.args[0] {
+	case "audit", "backup", "bench", "demo", "import", "man", "manifest", "restore", "salvage", "serve":
+		for _, arg := range c.args[1:] {
+			if strings.HasPrefix(arg, "-") {
+				_, arg, _ = strings.Cut(arg, "=")
+			}
+			if strings.ContainsAny(arg, "/~") {
+				c.all([]string{arg}, writes)
+			}
+		}
+	}
 	end := slices.Index(c.args, "--")
 	if end < 0 || !slices.Contains(c.args[:end], "exec") {
 		return

@@ -1,13 +1,16 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
@@ -128,7 +131,7 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	git, err := gitFiles(ctx, s.dirs.Target, user)
+	git, err := gitFiles(s.dirs.Target, user, s.runsGit(ctx, user))
 	var failed *preflight.Failure
 	if err != nil && !errors.As(err, &failed) {
 		return &preflight.Failure{
@@ -136,7 +139,7 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 			Path:  s.dirs.Target,
 			Message: "The hooks and the configuration of git in " + s.dirs.Target +
 				" cannot be kept from an agent: " + files.Bare(err).Error(),
-			Fix: "mend that, or allow changes of git's hooks and configuration: " + allowGit,
+			Fix: "mend that, or " + allowGit,
 			Err: err,
 		}
 	}
@@ -144,13 +147,13 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 		return err
 	}
 	s.git, s.gitBefore = git, digestOf(git.kept)
-	s.removeGitCommon() // of an earlier run, whose supervisor was killed
+	s.restoreGit() // of an earlier run, whose supervisor was killed
 	return nil
 }
 
 // allowGit says how a user lets agents change what git runs.
-const allowGit = "`serve --allow-git-config`, in a terminal `worker init --allow-git-config`, or for a command of " +
-	"yours `session exec --allow .git`"
+const allowGit = "allow changes of git's hooks and configuration: `serve --allow-git-config`, in a terminal " +
+	"`worker init --allow-git-config`, or for a command of yours `session exec --allow .git`"
 
 // clearGit removes what the agent left in the repository to lead its user's git to other hooks, and says so on the
 // timeline of the session.
@@ -158,23 +161,39 @@ func (s *supervisor) clearGit() {
 	if s.gitBefore == "" {
 		return
 	}
-	s.removeGitCommon()
+	s.restoreGit()
 	if digestOf(s.git.kept) != s.gitBefore {
 		s.blockedGit(strings.Join(s.git.kept, " "), "the hooks or the configuration of git changed while the agent "+
 			"worked: if you did not do that, look at them before you use git there")
 	}
 }
 
-// removeGitCommon removes what leads git elsewhere, and says so.
-func (s *supervisor) removeGitCommon() {
-	removed, err := clearGitCommon(s.dirs.Target, s.git.repositories)
-	for _, path := range removed {
-		s.blockedGit(path, "it led git to other hooks and another configuration; it was removed")
+// restoreGit undoes what leads git away from the repositories of the target, and says so.
+func (s *supervisor) restoreGit() {
+	undone, err := restoreGit(s.dirs.Target, s.git.repositories)
+	for _, one := range undone {
+		s.blockedGit(one.Path, one.Why)
 	}
 	if err != nil {
-		s.blockedGit(filepath.Join(s.dirs.Target, gitDir), "it cannot be checked whether a file "+gitCommon+
-			" leads git to other hooks and another configuration ("+err.Error()+"): look for one before you use git "+
-			"there")
+		s.blockedGit(s.dirs.Target, "something may still lead git to other hooks and another configuration ("+
+			strings.ReplaceAll(err.Error(), "\n", "; ")+"): look at that before you use git there")
+	}
+}
+
+// runsGit returns how git is run to read configurations: in no repository.
+func (s *supervisor) runsGit(ctx context.Context, user string) runs {
+	return func(path string, args []string, input []byte) (out, problems []byte, err error) {
+		ctx, cancel := context.WithTimeout(ctx, gitWithin)
+		defer cancel()
+		var said, complained bytes.Buffer
+		cmd := exec.CommandContext(ctx, path)
+		cmd.Args = args
+		cmd.Dir = string(filepath.Separator)
+		cmd.Env = []string{"HOME=" + user, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C"}
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &said, &complained
+		cmd.WaitDelay = time.Second
+		err = s.children.Run(cmd)
+		return said.Bytes(), complained.Bytes(), err
 	}
 }
 

@@ -1,68 +1,195 @@
 package supervisor
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
-// mostDirectories bounds how many directories are visited to find repositories.
-const mostDirectories = 20_000
+// Undone is something that an agent left in a repository, which led its user's git elsewhere, and which was undone.
+type Undone struct {
+	Path string
+	// Why says what it did, and what was done about it.
+	Why string
+}
 
-// clearGitCommon removes from the repositories in a target what makes git read its hooks and its configuration
-// elsewhere, and returns what it removed: an agent can create that file, because git has to create others beside it.
-// known are the repositories that are known to be there, nil if that is not known. An error means that some may
-// not have been found; the rest is done.
-func clearGitCommon(target string, known []string) (removed []string, err error) {
+const (
+	whyCommon = "it led git to other hooks and another configuration; it was removed"
+	whyBroken = "without it, git would not take this for a repository and look for another one; it was restored"
+)
+
+// restoreGit undoes what leads git away from the repositories in a target: a file commondir, which an agent can create
+// because git creates others beside it, and what is missing of a repository, because git then looks for another one
+// there. known are the repositories that were there before the agent, nil if that is not known. Others are looked for.
+// An error means that some may not have been found or restored; the rest is done.
+func restoreGit(target string, known []gitRepository) (undone []Undone, err error) {
 	root, err := disk.OpenRoot(target)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	clean := func(repository string) {
-		name := filepath.Join(repository, gitCommon)
-		if _, missing := root.Lstat(name); missing != nil {
-			return
-		}
-		if failed := root.RemoveAll(name); failed != nil {
-			err = errors.Join(err, failed)
-			return
-		}
-		removed = append(removed, filepath.Join(target, name))
-	}
 	if known == nil {
-		known = checkouts(root)
-	}
-	for _, repository := range known {
-		if info, gone := root.Lstat(repository); gone != nil || !info.IsDir() {
-			continue
+		places, failed := checkouts(root)
+		err = errors.Join(err, failed)
+		for _, place := range places {
+			if info, gone := root.Lstat(place); gone == nil && info.IsDir() {
+				known = append(known, gitRepository{Dir: place})
+			}
 		}
-		clean(repository)
-		err = errors.Join(err, submodules(root, repository, clean))
 	}
-	return removed, files.Bare(err)
+	r := &restoring{root: root, target: target}
+	for _, repository := range known {
+		failed := errors.Join(r.restore(repository), submodules(root, repository.Dir, r.removeCommon))
+		err = errors.Join(err, failed)
+	}
+	return r.undone, files.Bare(err)
 }
 
-// submodules visits the repositories that a repository keeps of its submodules, and of theirs. An agent may have put
-// anything there, so an error means that there may be more, and the rest is visited.
-func submodules(root *disk.Root, repository string, visit func(repository string)) (err error) {
-	below := []string{filepath.Join(repository, gitModules)}
-	for visited := 0; len(below) > 0; below = below[1:] {
-		if visited++; visited > mostDirectories {
-			return errors.Join(err, fmt.Errorf("%s has more than %d directories", repository, mostDirectories))
+// restoring restores the repositories of a target.
+type restoring struct {
+	root   *disk.Root
+	target string
+	undone []Undone
+}
+
+func (r *restoring) undid(name, why string) {
+	r.undone = append(r.undone, Undone{filepath.Join(r.target, name), why})
+}
+
+// restore makes a directory a repository again, if it was one.
+func (r *restoring) restore(repository gitRepository) error {
+	if info, err := r.root.Lstat(repository.Dir); err != nil || !info.IsDir() {
+		if repository.Head == "" {
+			return nil
 		}
-		entries, failed := entriesOf(root, below[0])
-		err = errors.Join(err, failed)
-		for _, dir := range entries {
-			if isRepository(root, dir) {
-				visit(dir)
-				dir = filepath.Join(dir, gitModules)
+		return fmt.Errorf("the repository %s is gone", filepath.Join(r.target, repository.Dir))
+	}
+	if err := r.open(repository.Dir); err != nil {
+		return err
+	}
+	err := r.removeCommon(repository.Dir)
+	if repository.Head == "" {
+		return err
+	}
+	for _, part := range []string{gitObjects, gitRefs} {
+		name := filepath.Join(repository.Dir, part)
+		if _, gone := r.root.Lstat(name); errors.Is(gone, fs.ErrNotExist) {
+			if failed := r.root.Mkdir(name, 0o755); failed != nil {
+				err = errors.Join(err, failed)
+				continue
 			}
-			below = append(below, dir) // the name of a submodule can have several parts
+			r.undid(name, whyBroken)
+		}
+		err = errors.Join(err, r.open(name))
+	}
+	head := filepath.Join(repository.Dir, gitHead)
+	if r.isHead(head) {
+		return err
+	}
+	if failed := errors.Join(r.root.RemoveAll(head), r.write(head, repository.Head)); failed != nil {
+		return errors.Join(err, failed)
+	}
+	r.undid(head, whyBroken)
+	return err
+}
+
+// open lets the user into a directory and those above it, if an agent took that away.
+func (r *restoring) open(name string) error {
+	if parent := filepath.Dir(name); parent != "." && parent != name {
+		if err := r.open(parent); err != nil {
+			return err
 		}
 	}
-	return err
+	info, err := r.root.Lstat(name)
+	if err != nil || !info.IsDir() || info.Mode().Perm()&0o700 == 0o700 {
+		return err
+	}
+	return r.root.Chmod(name, info.Mode().Perm()|0o700)
+}
+
+// removeCommon removes what makes a repository one of a worktree, whose hooks and configuration are elsewhere.
+func (r *restoring) removeCommon(repository string) error {
+	name := filepath.Join(repository, gitCommon)
+	if _, err := r.root.Lstat(name); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	if err := r.root.RemoveAll(name); err != nil {
+		return fmt.Errorf("%s is there and cannot be removed: %w", filepath.Join(r.target, name), err)
+	}
+	r.undid(name, whyCommon)
+	return nil
+}
+
+func (r *restoring) write(name, content string) error {
+	f, err := r.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(content)
+	return errors.Join(err, f.Close())
+}
+
+// isHead reports whether git takes the HEAD of a repository for one.
+func (r *restoring) isHead(name string) bool {
+	info, err := r.root.Lstat(name)
+	if err != nil {
+		return false
+	}
+	path := filepath.Join(r.target, name)
+	if info.Mode()&fs.ModeSymlink != 0 {
+		leads, err := os.Readlink(path)
+		return err == nil && strings.HasPrefix(leads, gitRefs+"/")
+	}
+	content, err := files.Read(r.root, name, mostConfig)
+	return err == nil && isHead(string(content))
+}
+
+// isHead reports whether git takes a text for that of a HEAD: a branch, or a commit.
+func isHead(content string) bool {
+	content = strings.TrimSpace(content)
+	if branch, ok := strings.CutPrefix(content, "ref:"); ok {
+		return strings.HasPrefix(strings.TrimSpace(branch), gitRefs+"/")
+	}
+	_, err := hex.DecodeString(content)
+	return err == nil && (len(content) == 40 || len(content) == 64)
+}
+
+// digestOf returns a digest of files, and of the files in directories.
+func digestOf(paths []string) string {
+	sum := sha256.New()
+	add := func(name string) {
+		fmt.Fprintf(sum, "%s\n", name)
+		f, err := files.OpenNamed(name)
+		if err != nil {
+			fmt.Fprintln(sum, err)
+			return
+		}
+		n, _ := io.Copy(sum, f)
+		fmt.Fprintf(sum, "\n%d\n", n)
+		_ = f.Close() // only read
+	}
+	for _, path := range paths {
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			add(path)
+		}
+		for _, entry := range entries {
+			if entry.Type().IsRegular() {
+				add(filepath.Join(path, entry.Name()))
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }

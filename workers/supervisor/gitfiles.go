@@ -1,12 +1,8 @@
 package supervisor
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,7 +10,6 @@ import (
 	"strings"
 
 	"maestro/internal/disk"
-	"maestro/internal/files"
 	"maestro/workers/preflight"
 )
 
@@ -22,6 +17,9 @@ import (
 // uses git next runs these programs as itself.
 const (
 	gitDir       = ".git"
+	gitHead      = "HEAD"
+	gitObjects   = "objects"
+	gitRefs      = "refs"
 	gitHooks     = "hooks"
 	gitConfig    = "config"
 	gitOwnConfig = "config.worktree" // read if the configuration says so
@@ -32,34 +30,46 @@ const (
 	// mostRepositories bounds the repositories in a target, and the worktrees of one.
 	mostRepositories = 512
 	// deepest is how far below the target repositories are looked for: people keep several in one directory.
-	deepest = 3
+	deepest = 4
+	// mostDirectories bounds how many directories are visited to find repositories.
+	mostDirectories = 100_000
 )
-
-// guard finds what an agent must not change in the git repository of its target.
-type guard struct {
-	root   *disk.Root
-	target string
-	user   string
-	// git returns what `git config` says.
-	git func(input []byte, args ...string) ([]string, error)
-	// usersHooks are where the user's own configuration has the hooks of every repository.
-	usersHooks []string
-	// found and repositories are relative to the target.
-	found, repositories []string
-}
 
 // gitFound is what there is of git in a target.
 type gitFound struct {
 	// kept are the paths that an agent must not change.
 	kept []string
-	// repositories are relative to the target, those of submodules included.
-	repositories []string
+	// repositories are those in the target, those of submodules included.
+	repositories []gitRepository
 }
 
-// gitFiles returns the paths of a target that an agent must not change, so that its user's git runs nothing that the
-// agent wrote: the hooks and the configuration of each repository, of its submodules and of its worktrees, what the
-// configuration names in the target, and the files that say where a repository is. user is the user's home directory.
-func gitFiles(ctx context.Context, target, user string) (found gitFound, err error) {
+// gitRepository is a repository in a target.
+type gitRepository struct {
+	// Dir is relative to the target.
+	Dir string `json:"dir"`
+	// Head is the content of its HEAD, "" if git would not take it for a repository.
+	Head string `json:"head,omitempty"`
+}
+
+// guard finds what an agent must not change, so that its user's git runs nothing that the agent wrote.
+type guard struct {
+	root *disk.Root
+	// target and user, the user's home directory, are absolute, without links.
+	target, user string
+	// git returns what `git config` says.
+	git func(input []byte, args ...string) ([]string, error)
+	// users is what the user's own configuration says.
+	users gitSettings
+	// known are the repositories that were looked at, with what their configurations say.
+	known map[string]gitSettings
+
+	found gitFound
+}
+
+// gitFiles returns what git reads in a target: the hooks and the configuration of each repository, of its submodules
+// and its worktrees, what a configuration names in the target, and the files that say where a repository is. user is
+// the user's home directory; run runs a program.
+func gitFiles(target, user string, run runs) (found gitFound, err error) {
 	if inRepository(target) {
 		return found, &preflight.Failure{
 			Check:   preflight.CheckTarget,
@@ -73,82 +83,35 @@ func gitFiles(ctx context.Context, target, user string) (found gitFound, err err
 		return found, err
 	}
 	defer func() { _ = root.Close() }()
-	places := checkouts(root)
+	places, err := checkouts(root)
+	if err != nil {
+		return found, err
+	}
+	for i, name := range places {
+		places[i] = filepath.Join(target, name)
+	}
+	if above := checkoutAbove(target); above != "" {
+		places = append(places, above)
+	}
 	if len(places) == 0 {
 		return found, nil
 	}
 	g := &guard{
 		root:   root,
 		target: target,
-		user:   user,
-		git:    func(input []byte, args ...string) ([]string, error) { return gitConfigSays(ctx, user, input, args) },
+		user:   resolved(user),
+		git:    func(input []byte, args ...string) ([]string, error) { return gitConfigSays(run, input, args) },
+		known:  map[string]gitSettings{},
 	}
-	if g.usersHooks, err = g.git(nil, "--global", "--includes", "--get-all", "core.hooksPath"); err != nil {
+	if g.users, err = g.read(usersConfigs(user)...); err != nil {
 		return found, err
 	}
-	for _, name := range places {
-		if err := g.checkout(name); err != nil {
+	for _, place := range places {
+		if err := g.checkout(place); err != nil {
 			return found, err
 		}
 	}
-	for _, name := range g.found {
-		found.kept = append(found.kept, filepath.Join(target, name))
-	}
-	found.repositories = g.repositories
-	return found, nil
-}
-
-// checkouts returns where a target has a file or directory of git's, in itself or not far below.
-func checkouts(root *disk.Root) (found []string) {
-	type place struct {
-		dir   string
-		depth int
-	}
-	below := []place{{dir: "."}}
-	for visited := 0; len(below) > 0 && visited < mostDirectories; visited++ {
-		at := below[0]
-		below = below[1:]
-		entries, err := root.ReadDir(at.dir)
-		if err != nil {
-			continue // the user's git does not read it either
-		}
-		for _, entry := range entries {
-			switch name := filepath.Join(at.dir, entry.Name()); {
-			case entry.Name() == gitDir:
-				found = append(found, name)
-			case entry.IsDir() && at.depth < deepest && entry.Name() != "node_modules":
-				below = append(below, place{name, at.depth + 1})
-			}
-		}
-	}
-	return found
-}
-
-// checkout adds what git reads for one checkout, whose .git has a name.
-func (g *guard) checkout(name string) error {
-	info, err := g.root.Lstat(name)
-	if err != nil {
-		return err
-	}
-	if info.Mode().IsRegular() {
-		return g.keep(name)
-	}
-	if err := g.exists(name, true); err != nil {
-		return err
-	}
-	repositories := []string{name}
-	if err := submodules(g.root, name, func(dir string) { repositories = append(repositories, dir) }); err != nil {
-		return err
-	}
-	if g.repositories = append(g.repositories, repositories...); len(g.repositories) > mostRepositories {
-		return fmt.Errorf("%s has more than %d repositories", g.target, mostRepositories)
-	}
-	for _, repository := range repositories {
-		if err := g.repository(repository, filepath.Dir(name)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return g.found, nil
 }
 
 // inRepository reports whether a directory is, or is in, what git keeps beside the code.
@@ -156,7 +119,7 @@ func inRepository(dir string) bool {
 	if slices.Contains(strings.Split(dir, string(filepath.Separator)), gitDir) {
 		return true
 	}
-	for _, name := range []string{"HEAD", "objects", "refs"} {
+	for _, name := range []string{gitHead, gitObjects, gitRefs} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
 			return false
 		}
@@ -164,166 +127,237 @@ func inRepository(dir string) bool {
 	return true
 }
 
-// repository adds what git reads in a repository, whose code is in worktree unless its configuration names another
-// place. What is missing is made, so that it cannot be made by the agent.
-func (g *guard) repository(dir, worktree string) error {
-	config := filepath.Join(dir, gitConfig)
-	if err := errors.Join(g.keepDir(filepath.Join(dir, gitHooks)), g.keepFile(config)); err != nil {
-		return err
-	}
-	settings, err := g.read(config)
-	if err != nil {
-		return err
-	}
-	if settings.worktree != "" { // of a submodule
-		if worktree = g.relative(dir, settings.worktree); worktree != "" {
-			if err := g.keepIfThere(filepath.Join(worktree, gitDir)); err != nil {
-				return err
-			}
+// checkoutAbove returns the .git of the repository in which a target is a directory, "" if there is none.
+func checkoutAbove(target string) string {
+	for dir := filepath.Dir(target); ; dir = filepath.Dir(dir) {
+		path := filepath.Join(dir, gitDir)
+		if info, err := os.Stat(path); err == nil && (info.Mode().IsRegular() || isRepository(path)) {
+			return path
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
 		}
 	}
-	if own := filepath.Join(dir, gitOwnConfig); settings.perWorktree {
-		err = g.keepFile(own)
-	} else {
-		err = g.keepIfThere(own)
+}
+
+// checkouts returns where a target has something of git's, in itself or not far below: what is called .git, and
+// repositories without code.
+func checkouts(root *disk.Root) (found []string, err error) {
+	type place struct {
+		dir   string
+		depth int
 	}
+	below := []place{{dir: "."}}
+	for visited := 0; len(below) > 0; visited++ {
+		at := below[0]
+		if visited == mostDirectories {
+			return nil, fmt.Errorf("%s has more than %d directories", root.Name(), mostDirectories)
+		}
+		below = below[1:]
+		entries, err := root.ReadDir(at.dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission) && !isOwn(root, at.dir):
+			continue // the agent cannot read it either
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", filepath.Join(root.Name(), at.dir), err)
+		}
+		isBare := 0
+		for _, entry := range entries {
+			switch name := filepath.Join(at.dir, entry.Name()); {
+			case entry.Name() == gitDir:
+				found = append(found, name)
+			case entry.Name() == gitHead, entry.Name() == gitObjects, entry.Name() == gitRefs:
+				isBare++
+			case entry.IsDir() && at.depth < deepest && entry.Name() != "node_modules":
+				below = append(below, place{name, at.depth + 1})
+			}
+		}
+		if isBare == 3 {
+			found = append(found, at.dir)
+		}
+	}
+	return found, nil
+}
+
+// checkout adds what git reads for one checkout, whose .git has a path, or for a repository without code.
+func (g *guard) checkout(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return g.isLink(path)
+	case info.IsDir() && !isRepository(path):
+		return nil // git looks elsewhere
+	case info.IsDir():
+		settings, err := g.repository(path)
+		if err == nil && filepath.Base(path) == gitDir && settings.worktree == "" {
+			err = g.hooks(settings, filepath.Dir(path))
+		}
+		return err
+	case !info.Mode().IsRegular():
+		return nil // git looks elsewhere
+	}
+	if err := g.keepIfThere(path); err != nil {
+		return err
+	}
+	dir := leadsTo(path, "gitdir: ")
+	if dir == "" {
+		return nil
+	}
+	common := dir
+	if shared := leadsTo(filepath.Join(dir, gitCommon), ""); shared != "" {
+		common = shared
+	}
+	if !isRepository(common) {
+		return nil
+	}
+	settings, err := g.repository(common)
 	if err != nil {
 		return err
 	}
-	for _, included := range settings.includes {
-		if err := g.keepFile(included); err != nil {
+	if own := filepath.Join(dir, gitOwnConfig); settings.perWorktree && common != dir {
+		if settings, err = g.read(filepath.Join(common, gitConfig), own); err != nil {
 			return err
 		}
 	}
-	worktrees, err := g.worktrees(dir)
+	return g.hooks(settings, filepath.Dir(path))
+}
+
+// leadsTo returns the directory that a file of git names after a prefix, "" for none.
+func leadsTo(file, prefix string) string {
+	content, err := readConfig(file)
+	if err != nil {
+		return ""
+	}
+	named, found := strings.CutPrefix(strings.TrimRight(string(content), "\r\n"), prefix)
+	if !found || named == "" {
+		return ""
+	}
+	if !filepath.IsAbs(named) {
+		named = filepath.Join(filepath.Dir(file), named)
+	}
+	return filepath.Clean(named)
+}
+
+// repository adds what git reads in a repository, apart from hooks that its configuration names: where these are
+// depends on the worktree. Of a repository outside of the target, it adds what the configuration includes from there.
+// What is missing is made, so that it cannot be made by the agent.
+func (g *guard) repository(dir string) (settings gitSettings, err error) {
+	if settings, known := g.known[dir]; known {
+		return settings, nil
+	}
+	rel := g.inTarget(dir)
+	if rel != "" {
+		if len(g.found.repositories) == mostRepositories {
+			return settings, fmt.Errorf("%s has more than %d repositories", g.target, mostRepositories)
+		}
+		head := ""
+		if content, err := readConfig(filepath.Join(dir, gitHead)); err == nil && isHead(string(content)) {
+			head = string(content)
+		}
+		g.found.repositories = append(g.found.repositories, gitRepository{Dir: rel, Head: head})
+		for _, name := range []string{gitHooks, "remotes", "branches"} { // the others are older places of remotes
+			if err := g.keepDir(filepath.Join(dir, name)); err != nil {
+				return settings, err
+			}
+		}
+	}
+	config, own := filepath.Join(dir, gitConfig), filepath.Join(dir, gitOwnConfig)
+	if err := g.keepFile(config); err != nil {
+		return settings, err
+	}
+	if settings, err = g.read(config); err != nil {
+		return settings, err
+	}
+	if settings.perWorktree {
+		if err := g.keepFile(own); err != nil {
+			return settings, err
+		}
+		if settings, err = g.read(config, own); err != nil {
+			return settings, err
+		}
+	} else if err := g.keepIfThere(own); err != nil {
+		return settings, err
+	}
+	g.known[dir] = settings
+	if settings.worktree != "" { // of a submodule
+		at := settings.worktree
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(dir, at)
+		}
+		if err := errors.Join(g.keepIfThere(filepath.Join(at, gitDir)), g.hooks(settings, at)); err != nil {
+			return settings, err
+		}
+	}
+	if rel == "" {
+		return settings, nil
+	}
+	if err := g.worktrees(rel, settings.perWorktree); err != nil {
+		return settings, err
+	}
+	return settings, submodules(g.root, rel, func(name string) error {
+		_, err := g.repository(filepath.Join(g.target, name))
+		return err
+	})
+}
+
+// worktrees adds what leads git from a repository to its worktrees and back.
+func (g *guard) worktrees(repository string, perWorktree bool) error {
+	all, err := entriesOf(g.root, filepath.Join(repository, gitWorktrees))
 	if err != nil {
 		return err
 	}
-	for _, at := range append(worktrees, worktree) {
-		for _, named := range slices.Concat(settings.hooks, g.usersHooks) {
-			if named = g.relative(at, named); at == "" || named == "" || named == "." {
-				continue
+	if len(all) > mostRepositories {
+		return fmt.Errorf("the repository %s has more than %d worktrees: `git worktree prune` removes those that are gone",
+			filepath.Join(g.target, repository), mostRepositories)
+	}
+	for _, name := range all {
+		dir := filepath.Join(g.target, name)
+		keepOwn := g.keepIfThere
+		if perWorktree {
+			keepOwn = g.keepFile
+		}
+		if err := errors.Join(
+			g.keepIfThere(filepath.Join(dir, gitCommon)),
+			g.keepIfThere(filepath.Join(dir, "gitdir")),
+			keepOwn(filepath.Join(dir, gitOwnConfig)),
+		); err != nil {
+			return err
+		}
+		file := leadsTo(filepath.Join(dir, "gitdir"), "")
+		if _, err := os.Lstat(file); file == "" || err != nil {
+			continue
+		}
+		if err := g.checkout(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hooks adds the directories of hooks that configurations name for a worktree.
+func (g *guard) hooks(settings gitSettings, worktree string) error {
+	for _, named := range slices.Concat(settings.hooks, g.users.hooks) {
+		if !filepath.IsAbs(named) {
+			named = filepath.Join(worktree, named)
+		}
+		switch rel := g.inTarget(named); rel {
+		case "":
+		case ".", g.inTarget(worktree):
+			return &preflight.Failure{
+				Check:   preflight.CheckTarget,
+				Path:    named,
+				Message: "The hooks of git are in " + named + " itself, so they cannot be kept from an agent that works there",
+				Fix:     "name another directory with core.hooksPath, or " + allowGit,
 			}
+		default:
 			if err := g.keepDir(named); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// worktrees adds what leads git from a repository to its worktrees and back. It returns those in the target.
-func (g *guard) worktrees(repository string) (inTarget []string, err error) {
-	all, err := entriesOf(g.root, filepath.Join(repository, gitWorktrees))
-	if err != nil {
-		return nil, err
-	}
-	if len(all) > mostRepositories {
-		return nil, fmt.Errorf("the repository %s has more than %d worktrees: `git worktree prune` removes those that "+
-			"are gone", filepath.Join(g.target, repository), mostRepositories)
-	}
-	for _, worktree := range all {
-		back := filepath.Join(worktree, "gitdir")
-		for _, name := range []string{filepath.Join(worktree, gitCommon), back, filepath.Join(worktree, gitOwnConfig)} {
-			if err := g.keepIfThere(name); err != nil {
-				return nil, err
-			}
-		}
-		content, err := files.Read(g.root, back, mostConfig)
-		if err != nil {
-			continue // git knows no worktree there
-		}
-		file := g.relative(worktree, strings.TrimSpace(string(content)))
-		if err := g.keepIfThere(file); err != nil {
-			return nil, err
-		}
-		if _, err := g.root.Lstat(file); file != "" && err == nil {
-			inTarget = append(inTarget, filepath.Dir(file))
-		}
-	}
-	return inTarget, nil
-}
-
-// keepDir adds a directory, and makes it if it is missing.
-func (g *guard) keepDir(name string) error {
-	if _, err := g.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-		if err := g.root.MkdirAll(name, 0o755); err != nil {
-			return err
-		}
-	}
-	return g.keep(name)
-}
-
-// keepFile adds a file, and makes it if it is missing.
-func (g *guard) keepFile(name string) error {
-	if _, err := g.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-		if err := g.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		f, err := g.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if err != nil {
-			return err
-		}
-		if err := f.Close(); err != nil {
-			return err
-		}
-	}
-	return g.keep(name)
-}
-
-// keep adds a path, which must be neither a link nor anything else that leads elsewhere.
-func (g *guard) keep(name string) error {
-	if err := g.exists(name, false); err != nil {
-		return err
-	}
-	if !slices.Contains(g.found, name) {
-		g.found = append(g.found, name)
-	}
-	return nil
-}
-
-// keepIfThere adds a path in the target, if there is something.
-func (g *guard) keepIfThere(name string) error {
-	if name == "" || !filepath.IsLocal(name) || name == "." {
-		return nil
-	}
-	if _, err := g.root.Lstat(name); err != nil {
-		return nil //nolint:nilerr // it is not there, or a link leads out of the target
-	}
-	return g.keep(name)
-}
-
-func (g *guard) exists(name string, directory bool) error {
-	info, err := g.root.Lstat(name)
-	if err != nil {
-		return err
-	}
-	if info.IsDir() || info.Mode().IsRegular() && !directory {
-		return nil
-	}
-	path := filepath.Join(g.target, name)
-	return &preflight.Failure{
-		Check:   preflight.CheckTarget,
-		Path:    path,
-		Message: path + " is a link, so it cannot be kept from an agent that works there",
-		Fix:     "replace the link by what it leads to, or allow changes of git's hooks and configuration: " + allowGit,
-	}
-}
-
-// relative returns a path as it counts from the target: what a repository's configuration names counts from the
-// repository. It is "" outside of the target.
-func (g *guard) relative(from, path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		path = filepath.Join(g.user, rest)
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(g.target, from, path)
-	}
-	rel, err := filepath.Rel(g.target, path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return ""
-	}
-	return rel
 }
 
 // entriesOf returns the directories in a directory of a root; none if it does not exist.
@@ -340,38 +374,44 @@ func entriesOf(root *disk.Root, dir string) (found []string, err error) {
 	return found, err
 }
 
+// submodules visits the repositories that a repository keeps of its submodules and of those of its worktrees, and of
+// theirs. An agent may have put anything there, so an error means that there may be more, and the rest is visited.
+func submodules(root *disk.Root, repository string, visit func(repository string) error) (err error) {
+	modulesOf := func(dir string) (all []string) {
+		worktrees, failed := entriesOf(root, filepath.Join(dir, gitWorktrees))
+		err = errors.Join(err, failed)
+		for _, owner := range append(worktrees, dir) {
+			all = append(all, filepath.Join(owner, gitModules))
+		}
+		return all
+	}
+	below := modulesOf(repository)
+	for visited := 0; len(below) > 0; visited++ {
+		if visited == mostDirectories {
+			return errors.Join(err, fmt.Errorf("%s has more than %d directories", repository, mostDirectories))
+		}
+		entries, failed := entriesOf(root, below[0])
+		err = errors.Join(err, failed)
+		below = below[1:]
+		for _, dir := range entries {
+			if !isRepository(filepath.Join(root.Name(), dir)) {
+				below = append(below, dir) // the name of a submodule can have several parts
+				continue
+			}
+			err = errors.Join(err, visit(dir))
+			below = append(below, modulesOf(dir)...)
+		}
+	}
+	return err
+}
+
 // isRepository reports whether a directory has anything of a repository: an agent could hide one part of it.
-func isRepository(root *disk.Root, dir string) bool {
-	return slices.ContainsFunc([]string{"HEAD", "objects", gitConfig}, func(name string) bool {
-		_, err := root.Lstat(filepath.Join(dir, name))
+func isRepository(dir string) bool {
+	return slices.ContainsFunc([]string{gitHead, gitObjects, gitConfig}, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil
 	})
 }
 
-// digestOf returns a digest of files, and of the files in directories.
-func digestOf(paths []string) string {
-	sum := sha256.New()
-	add := func(name string) {
-		fmt.Fprintf(sum, "%s\n", name)
-		f, err := files.OpenNamed(name)
-		if err != nil {
-			fmt.Fprintln(sum, err)
-			return
-		}
-		n, _ := io.Copy(sum, f)
-		fmt.Fprintf(sum, "\n%d\n", n)
-		_ = f.Close() // only read
-	}
-	for _, path := range paths {
-		entries, err := os.ReadDir(path)
-		if err != nil {
-			add(path)
-		}
-		for _, entry := range entries {
-			if entry.Type().IsRegular() {
-				add(filepath.Join(path, entry.Name()))
-			}
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil))
-}
+// runs runs a program with an input, as exec.Cmd.Run does.
+type runs func(path string, args []string, input []byte) (out, problems []byte, err error)

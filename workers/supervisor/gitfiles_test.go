@@ -12,6 +12,11 @@ import (
 	"maestro/workers/preflight"
 )
 
+func gitFilesOf(t *testing.T, target, user string) (gitFound, error) {
+	t.Setenv("XDG_CONFIG_HOME", "")
+	return gitFiles(target, user, (&supervisor{}).runsGit(t.Context(), user))
+}
+
 // repositoryIn makes what a repository consists of, as far as it matters here.
 func repositoryIn(t *testing.T, dir string) {
 	t.Helper()
@@ -31,18 +36,21 @@ func TestGitFiles(t *testing.T) {
 	target := t.TempDir()
 	found := func(want ...string) {
 		t.Helper()
-		all, err := gitFiles(t.Context(), target, t.TempDir())
-		paths := all.kept
-		for i := range paths {
-			paths[i] = strings.TrimPrefix(paths[i], target+"/")
+		all, err := gitFilesOf(t, target, t.TempDir())
+		var paths []string
+		for _, path := range all.kept {
+			path = strings.TrimPrefix(path, target+"/")
+			if name := filepath.Base(path); name != "remotes" && name != "branches" {
+				paths = append(paths, path)
+			}
 		}
 		if err != nil || !slices.Equal(paths, want) {
 			t.Errorf("found %q, %v, want %q", paths, err, want)
 		}
 	}
 	found()
-	if removed, err := clearGitCommon(target, nil); err != nil || removed != nil {
-		t.Errorf("removed %q, %v", removed, err)
+	if undone, err := restoreGit(target, nil); err != nil || undone != nil {
+		t.Errorf("undone %v, %v", undone, err)
 	}
 	file := filepath.Join(target, ".git")
 	if err := os.WriteFile(file, []byte("gitdir: elsewhere\n"), 0o600); err != nil {
@@ -71,8 +79,8 @@ func TestGitFiles(t *testing.T) {
 	if err := os.WriteFile(common, []byte("../../evil"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if removed, err := clearGitCommon(target, nil); err != nil || !slices.Equal(removed, []string{common}) {
-		t.Errorf("removed %q, %v", removed, err)
+	if undone, err := restoreGit(target, nil); err != nil || !slices.Equal(undone, []Undone{{common, whyCommon}}) {
+		t.Errorf("undone %v, %v", undone, err)
 	}
 	if _, err := os.Stat(common); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is there: %v", err)
@@ -83,7 +91,7 @@ func TestGitFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed *preflight.Failure
-	_, err := gitFiles(t.Context(), target, t.TempDir())
+	_, err := gitFilesOf(t, target, t.TempDir())
 	if !errors.As(err, &failed) || failed.Path != hooks || failed.Fix == "" {
 		t.Errorf("hooks that are a link: %v", err)
 	}
@@ -109,6 +117,7 @@ func TestGitFilesThatTheConfigurationNames(t *testing.T) {
 		"sub/.git":                    "gitdir: ../.git/modules/sub\n",
 		".git/worktrees/wt/commondir": "../..\n",
 		".git/worktrees/wt/gitdir":    "/elsewhere/.git\n",
+		".git/worktrees/in/commondir": "../..\n",
 		".git/worktrees/in/gitdir":    filepath.Join(target, "trees/in/.git") + "\n",
 		"trees/in/.git":               "gitdir: ../../.git/worktrees/in\n",
 	} {
@@ -118,7 +127,7 @@ func TestGitFilesThatTheConfigurationNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, err := gitFiles(t.Context(), target, user)
+	all, err := gitFilesOf(t, target, user)
 	paths := all.kept
 	if err != nil {
 		t.Fatal(err)
@@ -153,8 +162,8 @@ func TestGitIsNotRedirected(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if removed, err := clearGitCommon(target, nil); !slices.Equal(removed, []string{common}) || err == nil {
-		t.Errorf("removed %q, %v", removed, err)
+	if undone, err := restoreGit(target, nil); !slices.Equal(undone, []Undone{{common, whyCommon}}) || err == nil {
+		t.Errorf("undone %v, %v", undone, err)
 	}
 	bare := t.TempDir()
 	repositoryIn(t, bare)
@@ -165,7 +174,7 @@ func TestGitIsNotRedirected(t *testing.T) {
 	}
 	for _, dir := range []string{filepath.Join(target, ".git"), filepath.Join(target, ".git/hooks"), bare} {
 		var failed *preflight.Failure
-		_, err := gitFiles(t.Context(), dir, t.TempDir())
+		_, err := gitFilesOf(t, dir, t.TempDir())
 		if !errors.As(err, &failed) || failed.Check != preflight.CheckTarget {
 			t.Errorf("an agent may work in %s: %v", dir, err)
 		}
@@ -178,7 +187,7 @@ func TestGitRedirectionIsFound(t *testing.T) {
 	submodule := filepath.Join(target, ".git/modules/zlib")
 	repositoryIn(t, filepath.Join(target, ".git"))
 	repositoryIn(t, submodule)
-	all, err := gitFiles(t.Context(), target, t.TempDir())
+	all, err := gitFilesOf(t, target, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,41 +199,43 @@ func TestGitRedirectionIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	common := filepath.Join(submodule, "commondir")
-	for name, known := range map[string][]string{"known": all.repositories, "searched": nil} {
+	for name, known := range map[string][]gitRepository{"known": all.repositories, "searched": nil} {
 		if err := os.WriteFile(common, []byte("../evil"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		removed, err := clearGitCommon(target, known)
-		if !slices.Equal(removed, []string{common}) {
-			t.Errorf("%s: removed %q", name, removed)
+		undone, err := restoreGit(target, known)
+		if !slices.Equal(undone, []Undone{{common, whyCommon}}) {
+			t.Errorf("%s: undone %v", name, undone)
 		}
 		if (err == nil) != (os.Geteuid() == 0) { // root reads every directory
 			t.Errorf("%s: a closed directory: %v", name, err)
 		}
 	}
-	if _, err := gitFiles(t.Context(), target, t.TempDir()); err == nil {
+	if _, err := gitFilesOf(t, target, t.TempDir()); err == nil {
 		t.Error("too many repositories are kept")
 	}
 }
 
-// An agent is not started where git's configuration cannot be read: what it names would not be kept.
+// An agent is not started where git's configuration cannot be read, because what it names would not be kept. Where git
+// itself cannot read it, git does nothing, and it stays as it is.
 func TestGitConfigurationMustBeReadable(t *testing.T) {
 	target := t.TempDir()
 	repositoryIn(t, filepath.Join(target, ".git"))
 	config := filepath.Join(target, ".git/config")
-	for _, content := range []string{"[core", strings.Repeat("#", mostConfig+1)} {
+	for content, fails := range map[string]bool{"[core": false, strings.Repeat("#", mostConfig+1): true} {
 		if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if all, err := gitFiles(t.Context(), target, t.TempDir()); err == nil {
-			t.Errorf("a configuration of %d bytes: %q", len(content), all.kept)
+		all, err := gitFilesOf(t, target, t.TempDir())
+		if (err != nil) != fails || err == nil && !slices.Contains(all.kept, config) {
+			t.Errorf("a configuration of %d bytes: %q, %v", len(content), all.kept, err)
 		}
 	}
 	if err := os.WriteFile(config, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := gitFiles(t.Context(), target, t.TempDir()); !errors.Is(err, errNoGit) {
+	if _, err := gitFilesOf(t, target, t.TempDir()); !errors.Is(err, errNoGit) {
 		t.Errorf("without git: %v", err)
 	}
 }

@@ -193,11 +193,8 @@ func harmless(call agent.HookCall) bool {
 // runs a program, starts a server or writes a file is as harmful as what it runs or writes. An answer to a question may
 // let another agent do what this one has to ask about.
 func ofMaestro(line string) bool {
-	if strings.ContainsAny(line, ";|&$`<>()\n\\") {
-		return false
-	}
-	words := strings.Fields(strings.NewReplacer(`"`, "", "'", "").Replace(line))
-	if len(words) == 0 || words[0] != programName {
+	words, literal := sandbox.Literal(line)
+	if !literal || len(words) == 0 || words[0] != programName {
 		return false
 	}
 	if words = words[1:]; len(words) > 0 && words[0] == "--json" {

@@ -95,7 +95,7 @@ func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy conf
 		is.Output = filepath.Join(s.dirs.Workspace, names[0])
 		is.Errors = filepath.Join(s.dirs.Workspace, names[1])
 		if s.gitBefore != "" {
-			is.Git = s.dirs.Target
+			is.Git, is.Repositories = s.dirs.Target, s.git.repositories
 		}
 	}); err != nil {
 		return nil, errors.Join(err, output.Close(), problems.Close())

@@ -127,22 +127,21 @@ type Saved struct {
 	Socket string `json:"socket,omitempty"`
 	// Git is the directory in whose repository only the user's git may change what git runs, "" if an agent may too.
 	Git string `json:"git,omitempty"`
+	// Repositories are those in that directory before the agent was launched.
+	Repositories []gitRepository `json:"repositories,omitempty"`
 	// Place is what the run has of the runner's places.
 	Place Place `json:"place,omitempty"`
 	// Reported says that the server knows.
 	Reported bool `json:"reported,omitempty"`
 }
 
-// GitRedirected is why what ClearGit removed is recorded.
-const GitRedirected = "it led git to other hooks and another configuration; it was removed"
-
-// ClearGit removes what an agent whose supervisor is gone left in the repository to lead its user's git to other hooks,
-// and returns what it removed. Nothing of the agent may run any more.
-func (is *Saved) ClearGit() (removed []string, err error) {
+// RestoreGit undoes what an agent whose supervisor is gone left in the repositories of its target, to lead its user's
+// git to other hooks. Nothing of the agent may run any more.
+func (is *Saved) RestoreGit() (undone []Undone, err error) {
 	if is.Git == "" {
 		return nil, nil
 	}
-	return clearGitCommon(is.Git, nil)
+	return restoreGit(is.Git, is.Repositories)
 }
 
 // Exit is how the agent of a run ended.
