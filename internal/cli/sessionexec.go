@@ -79,7 +79,8 @@ script that starts Claude Code with them.`,
 	cmd.Flags().StringVar(&c.directory, "working-directory", "",
 		"run the command here; if absent, in the session's working directory, or in the current one if it has none")
 	ValueName(cmd, "working-directory", "<path>")
-	cmd.Flags().StringArrayVar(&c.allowed, "allow", nil, "let the command read and change this path too, with what git runs there")
+	cmd.Flags().StringArrayVar(&c.allowed, "allow", nil, 
+		"let the command read and change this path too, with what git runs there")
 	ValueName(cmd, "allow", "<path>")
 	cmd.Flags().BoolVar(&c.unconfined, "unconfined", false,
 		"let the command do what you can, and give it the session's secret")

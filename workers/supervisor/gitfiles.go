@@ -309,7 +309,7 @@ func (g *guard) worktrees(repository string, perWorktree bool) error {
 		return err
 	}
 	if len(all) > mostRepositories {
-		return fmt.Errorf("the repository %s has more than %d worktrees: `git worktree prune` removes those that are gone",
+		return fmt.Errorf("%s has more than %d worktrees: `git worktree prune` removes those that are gone",
 			filepath.Join(g.target, repository), mostRepositories)
 	}
 	for _, name := range all {
@@ -348,7 +348,7 @@ func (g *guard) hooks(settings gitSettings, worktree string) error {
 			return &preflight.Failure{
 				Check:   preflight.CheckTarget,
 				Path:    named,
-				Message: "The hooks of git are in " + named + " itself, so they cannot be kept from an agent that works there",
+				Message: "The hooks of git are in " + named + " itself, so no agent that works there can be kept from them",
 				Fix:     "name another directory with core.hooksPath, or " + allowGit,
 			}
 		default:

@@ -64,10 +64,11 @@ func (g *guard) keep(name string) error {
 			return g.isLink(filepath.Join(g.target, at))
 		}
 		if !info.IsDir() && !info.Mode().IsRegular() {
+			path := filepath.Join(g.target, at)
 			return &preflight.Failure{
 				Check:   preflight.CheckTarget,
-				Path:    filepath.Join(g.target, at),
-				Message: filepath.Join(g.target, at) + " is neither a file nor a directory, so git cannot be kept from agents",
+				Path:    path,
+				Message: path + " is neither a file nor a directory, so it cannot be kept from an agent that works there",
 				Fix:     "remove it, or " + allowGit,
 			}
 		}
