@@ -348,7 +348,7 @@ func (g *guard) hooks(settings gitSettings, worktree string) error {
 			return &preflight.Failure{
 				Check:   preflight.CheckTarget,
 				Path:    named,
-				Message: "The hooks of git are in " + named + " itself, so no agent that works there can be kept from them",
+				Message: "The hooks of git are in " + named + " itself, so agents cannot be kept from them",
 				Fix:     "name another directory with core.hooksPath, or " + allowGit,
 			}
 		default:

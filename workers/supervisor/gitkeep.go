@@ -68,7 +68,7 @@ func (g *guard) keep(name string) error {
 			return &preflight.Failure{
 				Check:   preflight.CheckTarget,
 				Path:    path,
-				Message: path + " is neither a file nor a directory, so it cannot be kept from an agent that works there",
+				Message: path + " is no file and no directory, so it cannot be kept from agents",
 				Fix:     "remove it, or " + allowGit,
 			}
 		}
