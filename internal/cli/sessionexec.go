@@ -79,7 +79,7 @@ script that starts Claude Code with them.`,
 	cmd.Flags().StringVar(&c.directory, "working-directory", "",
 		"run the command here; if absent, in the session's working directory, or in the current one if it has none")
 	ValueName(cmd, "working-directory", "<path>")
-	cmd.Flags().StringArrayVar(&c.allowed, "allow", nil, 
+	cmd.Flags().StringArrayVar(&c.allowed, "allow", nil,
 		"let the command read and change this path too, with what git runs there")
 	ValueName(cmd, "allow", "<path>")
 	cmd.Flags().BoolVar(&c.unconfined, "unconfined", false,
@@ -402,7 +402,8 @@ func notRunnable(command string, err error) *failure.Error {
 	}
 	var failed *preflight.Failure
 	if errors.As(err, &failed) {
-		f.Next = failed.Fix
+		f.Message, f.Why, f.Next = failed.Message, "", failed.Fix
+		return f
 	}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		f.Message, f.Why, f.Err = "There is no command "+Quoted(command), "", &commandExit{exitNotThere}

@@ -1,9 +1,11 @@
 package disk
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -82,13 +84,18 @@ func (r *Root) OpenFile(name string, flag int, mode fs.FileMode) (*os.File, erro
 	return underRealName(f)
 }
 
-// ReadDir is os.ReadDir.
+// ReadDir is os.ReadDir. Unlike fs.ReadDir, it takes names that are not UTF-8.
 func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := r.check("readdir", name); err != nil {
 		return nil, err
 	}
-	entries, err := fs.ReadDir(r.root.FS(), name)
-	return entries, r.named(err)
+	dir, err := r.root.Open(name)
+	if err != nil {
+		return nil, r.named(err)
+	}
+	entries, err := dir.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, r.named(errors.Join(err, dir.Close()))
 }
 
 // WalkDir is fs.WalkDir of the whole root.

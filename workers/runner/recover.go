@@ -74,6 +74,9 @@ func (r *Runner) clearGit(ctx context.Context, x wire.RunnerSession, saved super
 		r.Logger.Warn("something may still lead git to other hooks", "session", x.ID, "target", saved.Git,
 			"why", err)
 	}
+	if err != nil {
+		undone = append(undone, supervisor.Undone{Path: saved.Git, Why: supervisor.NotRestored(err)})
+	}
 	for i, one := range undone {
 		r.Logger.Warn("git was led elsewhere, and that was undone", "session", x.ID, "path", one.Path)
 		_, err := r.Server.Do(ctx, "sandbox:blocked", &commands.BlockCommand{

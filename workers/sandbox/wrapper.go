@@ -281,12 +281,13 @@ func (c *call) at() {
 
 // maestro judges `maestro session exec <sessionId> -- <command>`, and the files that maestro writes itself.
 func (c *call) maestro() {
-	if len(c.args) == 0 {
+	words := parse(c.args, takes{short: "o", long: "output"}, true).operands
+	if len(words) == 0 {
 		return
 	}
-	switch c.args[0] {
+	switch words[0] {
 	case "audit", "backup", "bench", "demo", "import", "man", "manifest", "restore", "salvage", "serve":
-		for _, arg := range c.args[1:] {
+		for _, arg := range c.args {
 			if strings.HasPrefix(arg, "-") {
 				_, arg, _ = strings.Cut(arg, "=")
 			}

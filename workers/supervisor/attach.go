@@ -193,6 +193,9 @@ func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd, allowed []string) (
 	s.git.kept = slices.DeleteFunc(s.git.kept, func(path string) bool {
 		return slices.ContainsFunc(allowed, func(dir string) bool { return files.Within(path, dir) })
 	})
+	if s.gitBefore != nil {
+		s.gitBefore = digestsOf(s.git.kept)
+	}
 	s.reachTarget(&policy)
 	// An agent of the session may run beside the command.
 	policy.Hidden = append(policy.Hidden, filepath.Join(s.dirs.Workspace, stateDir))

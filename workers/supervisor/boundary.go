@@ -123,7 +123,7 @@ func (s *supervisor) checkMode(context.Context) error {
 
 // checkGit finds what the agent must not change in the repository of its target.
 func (s *supervisor) checkGit(ctx context.Context) error {
-	s.git, s.gitBefore = gitFound{}, ""
+	s.git, s.gitBefore = gitFound{}, nil
 	if s.GitConfig || s.options.PermissionMode == modeReadOnly || !slices.Contains(s.layers, confine.Namespaces) {
 		return nil
 	}
@@ -146,26 +146,35 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.git, s.gitBefore = git, digestOf(git.kept)
+	s.git, s.gitBefore = git, digestsOf(git.kept)
 	s.restoreGit() // of an earlier run, whose supervisor was killed
 	return nil
 }
 
 // allowGit says how a user lets agents change what git runs.
 const allowGit = "allow changes of git's hooks and configuration: `serve --allow-git-config`, in a terminal " +
-	"`worker init --allow-git-config`, or for a command of yours `session exec --allow .git`"
+	"`worker init --allow-git-config`, or for a command of yours `session exec --allow <the working directory>`"
 
 // clearGit removes what the agent left in the repository to lead its user's git to other hooks, and says so on the
 // timeline of the session.
 func (s *supervisor) clearGit() {
-	if s.gitBefore == "" {
+	if s.gitBefore == nil {
 		return
 	}
 	s.restoreGit()
-	if digestOf(s.git.kept) != s.gitBefore {
-		s.blockedGit(strings.Join(s.git.kept, " "), "the hooks or the configuration of git changed while the agent "+
-			"worked: if you did not do that, look at them before you use git there")
+	now := digestsOf(s.git.kept)
+	changed := slices.DeleteFunc(slices.Clone(s.git.kept), func(path string) bool {
+		return now[path] == s.gitBefore[path]
+	})
+	if len(changed) > 0 {
+		s.blockedGit(strings.Join(changed, " "), "this changed while the agent worked: if you did not do that, look at it "+
+			"before you use git there")
 	}
+	s.gitBefore = now
+	s.git.kept = slices.DeleteFunc(s.git.kept, func(path string) bool { // its user removed it
+		_, err := os.Lstat(path)
+		return err != nil
+	})
 }
 
 // restoreGit undoes what leads git away from the repositories of the target, and says so.
@@ -175,8 +184,7 @@ func (s *supervisor) restoreGit() {
 		s.blockedGit(one.Path, one.Why)
 	}
 	if err != nil {
-		s.blockedGit(s.dirs.Target, "something may still lead git to other hooks and another configuration ("+
-			strings.ReplaceAll(err.Error(), "\n", "; ")+"): look at that before you use git there")
+		s.blockedGit(s.dirs.Target, NotRestored(err))
 	}
 }
 
@@ -190,6 +198,11 @@ func (s *supervisor) runsGit(ctx context.Context, user string) runs {
 		cmd.Args = args
 		cmd.Dir = string(filepath.Separator)
 		cmd.Env = []string{"HOME=" + user, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C"}
+		for _, name := range []string{"PATH", "LD_LIBRARY_PATH"} {
+			if value, set := os.LookupEnv(name); set {
+				cmd.Env = append(cmd.Env, name+"="+value)
+			}
+		}
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &said, &complained
 		cmd.WaitDelay = time.Second
 		err = s.children.Run(cmd)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"maestro/internal/disk"
@@ -54,6 +55,12 @@ func restoreGit(target string, known []gitRepository) (undone []Undone, err erro
 	return r.undone, files.Bare(err)
 }
 
+// NotRestored says what an error of [Saved.RestoreGit] means for whoever uses git in the target next.
+func NotRestored(err error) string {
+	return "something may still lead git to other hooks and another configuration (" +
+		strings.ReplaceAll(err.Error(), "\n", "; ") + "): look at that before you use git there"
+}
+
 // restoring restores the repositories of a target.
 type restoring struct {
 	root   *disk.Root
@@ -67,29 +74,35 @@ func (r *restoring) undid(name, why string) {
 
 // restore makes a directory a repository again, if it was one.
 func (r *restoring) restore(repository gitRepository) error {
+	if repository.Open { // its directory may be in one that was closed
+		_ = r.open(filepath.Dir(repository.Dir))
+	}
 	if info, err := r.root.Lstat(repository.Dir); err != nil || !info.IsDir() {
 		if repository.Head == "" {
 			return nil
 		}
 		return fmt.Errorf("the repository %s is gone", filepath.Join(r.target, repository.Dir))
 	}
-	if err := r.open(repository.Dir); err != nil {
-		return err
+	var err error
+	if repository.Open {
+		err = r.open(repository.Dir)
 	}
-	err := r.removeCommon(repository.Dir)
+	err = errors.Join(err, r.removeCommon(repository.Dir))
 	if repository.Head == "" {
 		return err
 	}
-	for _, part := range []string{gitObjects, gitRefs} {
+	for _, part := range repository.Parts {
 		name := filepath.Join(repository.Dir, part)
-		if _, gone := r.root.Lstat(name); errors.Is(gone, fs.ErrNotExist) {
-			if failed := r.root.Mkdir(name, 0o755); failed != nil {
+		if info, gone := r.root.Lstat(name); gone != nil || !info.IsDir() {
+			if failed := errors.Join(r.root.RemoveAll(name), r.root.Mkdir(name, 0o755)); failed != nil {
 				err = errors.Join(err, failed)
 				continue
 			}
 			r.undid(name, whyBroken)
 		}
-		err = errors.Join(err, r.open(name))
+		if repository.Open {
+			err = errors.Join(err, r.open(name))
+		}
 	}
 	head := filepath.Join(repository.Dir, gitHead)
 	if r.isHead(head) {
@@ -156,18 +169,32 @@ func (r *restoring) isHead(name string) bool {
 	return err == nil && isHead(string(content))
 }
 
-// isHead reports whether git takes a text for that of a HEAD: a branch, or a commit.
+// isHead reports whether git takes a text for that of a HEAD: a branch, or a commit. It reads only its beginning.
 func isHead(content string) bool {
-	content = strings.TrimSpace(content)
+	const reads = 255
+	content = content[:min(len(content), reads)]
 	if branch, ok := strings.CutPrefix(content, "ref:"); ok {
-		return strings.HasPrefix(strings.TrimSpace(branch), gitRefs+"/")
+		return strings.HasPrefix(strings.TrimLeft(branch, " \t\n\r"), gitRefs+"/")
 	}
-	_, err := hex.DecodeString(content)
-	return err == nil && (len(content) == 40 || len(content) == 64)
+	return slices.ContainsFunc([]int{40, 64}, func(digits int) bool {
+		if len(content) < digits {
+			return false
+		}
+		_, err := hex.DecodeString(content[:digits])
+		return err == nil
+	})
 }
 
-// digestOf returns a digest of files, and of the files in directories.
-func digestOf(paths []string) string {
+// digestsOf returns a digest of each file, and of the files in each directory, by its path.
+func digestsOf(paths []string) map[string]string {
+	all := make(map[string]string, len(paths))
+	for _, path := range paths {
+		all[path] = digestOf(path)
+	}
+	return all
+}
+
+func digestOf(path string) string {
 	sum := sha256.New()
 	add := func(name string) {
 		fmt.Fprintf(sum, "%s\n", name)
@@ -180,15 +207,13 @@ func digestOf(paths []string) string {
 		fmt.Fprintf(sum, "\n%d\n", n)
 		_ = f.Close() // only read
 	}
-	for _, path := range paths {
-		entries, err := os.ReadDir(path)
-		if err != nil {
-			add(path)
-		}
-		for _, entry := range entries {
-			if entry.Type().IsRegular() {
-				add(filepath.Join(path, entry.Name()))
-			}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		add(path)
+	}
+	for _, entry := range entries {
+		if entry.Type().IsRegular() {
+			add(filepath.Join(path, entry.Name()))
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil))

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"maestro/internal/files"
@@ -31,6 +32,8 @@ const (
 	mostIncludes = 64
 	// gitWithin is how long git may take to read a configuration.
 	gitWithin = 10 * time.Second
+	// fatal is git's exit code for a configuration that it cannot read.
+	fatal = 128
 )
 
 // errNoGit means that git is not installed.
@@ -57,8 +60,11 @@ func (g *guard) read(configs ...string) (all gitSettings, err error) {
 			return all, err
 		}
 		content, err := readConfig(path)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			continue // git does not read it either, and if it is in the target, it stays as it is
+		var irregular *files.IrregularError
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR),
+			errors.As(err, &irregular):
+			continue // git reads nothing there either, and if it is in the target, it stays as it is
 		}
 		if err != nil {
 			return all, fmt.Errorf("read %s: %w", path, err)
@@ -133,10 +139,10 @@ func gitConfigSays(run runs, input []byte, args []string) (said []string, err er
 	out, problems, err := run(path, append([]string{"git", "config", "--null"}, args...), input)
 	var failed *exec.ExitError
 	switch {
-	case errors.As(err, &failed) && failed.Exited():
+	case errors.As(err, &failed) && failed.ExitCode() == fatal:
 		return nil, fmt.Errorf("%w: %s", errUnreadable, strings.TrimSpace(string(problems)))
 	case err != nil:
-		return nil, fmt.Errorf("run git: %w", err)
+		return nil, fmt.Errorf("run git: %w: %s", err, strings.TrimSpace(string(problems)))
 	case len(out) == 0:
 		return nil, nil
 	}

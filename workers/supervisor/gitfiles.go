@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"maestro/internal/disk"
+	"maestro/internal/files"
 	"maestro/workers/preflight"
 )
 
@@ -49,6 +50,10 @@ type gitRepository struct {
 	Dir string `json:"dir"`
 	// Head is the content of its HEAD, "" if git would not take it for a repository.
 	Head string `json:"head,omitempty"`
+	// Parts are the directories that it must have to be one.
+	Parts []string `json:"parts,omitempty"`
+	// Open says that its user may enter these, and those above.
+	Open bool `json:"open,omitempty"`
 }
 
 // guard finds what an agent must not change, so that its user's git runs nothing that the agent wrote.
@@ -154,13 +159,9 @@ func checkouts(root *disk.Root) (found []string, err error) {
 			return nil, fmt.Errorf("%s has more than %d directories", root.Name(), mostDirectories)
 		}
 		below = below[1:]
-		entries, err := root.ReadDir(at.dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission) && !isOwn(root, at.dir):
-			continue // the agent cannot read it either
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", filepath.Join(root.Name(), at.dir), err)
-		}
+		// What cannot be read holds no repository that the user's git reads. What an agent closed is opened when it
+		// ends.
+		entries, _ := root.ReadDir(at.dir)
 		isBare := 0
 		for _, entry := range entries {
 			switch name := filepath.Join(at.dir, entry.Name()); {
@@ -185,6 +186,12 @@ func (g *guard) checkout(path string) error {
 	switch {
 	case err != nil:
 		return err
+	case info.Mode()&fs.ModeSymlink != 0 && g.inTarget(filepath.Dir(path)) == "": // no agent can lead it elsewhere
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return nil //nolint:nilerr // it leads nowhere
+		}
+		return g.checkout(real)
 	case info.Mode()&fs.ModeSymlink != 0:
 		return g.isLink(path)
 	case info.IsDir() && !isRepository(path):
@@ -252,11 +259,7 @@ func (g *guard) repository(dir string) (settings gitSettings, err error) {
 		if len(g.found.repositories) == mostRepositories {
 			return settings, fmt.Errorf("%s has more than %d repositories", g.target, mostRepositories)
 		}
-		head := ""
-		if content, err := readConfig(filepath.Join(dir, gitHead)); err == nil && isHead(string(content)) {
-			head = string(content)
-		}
-		g.found.repositories = append(g.found.repositories, gitRepository{Dir: rel, Head: head})
+		g.found.repositories = append(g.found.repositories, g.describe(rel))
 		for _, name := range []string{gitHooks, "remotes", "branches"} { // the others are older places of remotes
 			if err := g.keepDir(filepath.Join(dir, name)); err != nil {
 				return settings, err
@@ -300,6 +303,30 @@ func (g *guard) repository(dir string) (settings gitSettings, err error) {
 		_, err := g.repository(filepath.Join(g.target, name))
 		return err
 	})
+}
+
+// describe returns what makes a directory in the target a repository.
+func (g *guard) describe(rel string) gitRepository {
+	dir := filepath.Join(g.target, rel)
+	found := gitRepository{Dir: rel, Open: true}
+	if content, err := readConfig(filepath.Join(dir, gitHead)); err == nil && isHead(string(content)) {
+		found.Head = string(content)
+	}
+	inside := []string{dir}
+	for _, part := range []string{gitObjects, gitRefs} {
+		if info, err := os.Lstat(filepath.Join(dir, part)); err == nil && info.IsDir() {
+			found.Parts = append(found.Parts, part)
+			inside = append(inside, filepath.Join(dir, part))
+		}
+	}
+	for at := filepath.Dir(dir); at != g.target && files.Within(at, g.target); at = filepath.Dir(at) {
+		inside = append(inside, at)
+	}
+	for _, at := range inside {
+		info, err := os.Lstat(at)
+		found.Open = found.Open && err == nil && info.Mode().Perm()&0o700 == 0o700
+	}
+	return found
 }
 
 // worktrees adds what leads git from a repository to its worktrees and back.

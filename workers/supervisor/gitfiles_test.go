@@ -3,6 +3,8 @@ package supervisor
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -142,11 +144,11 @@ func TestGitFilesThatTheConfigurationNames(t *testing.T) {
 			t.Errorf("%s is not kept: %q", want, paths)
 		}
 	}
-	before := digestOf(paths)
+	before := digestsOf(paths)
 	if err := os.WriteFile(filepath.Join(target, ".husky/_/pre-commit"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if digestOf(paths) == before {
+	if maps.Equal(digestsOf(paths), before) {
 		t.Error("a changed hook changes no digest")
 	}
 }
@@ -237,5 +239,114 @@ func TestGitConfigurationMustBeReadable(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := gitFilesOf(t, target, t.TempDir()); !errors.Is(err, errNoGit) {
 		t.Errorf("without git: %v", err)
+	}
+}
+
+// What git would not take for a HEAD is restored as it was, whatever it looks like.
+func TestHead(t *testing.T) {
+	for content, is := range map[string]bool{
+		"ref: refs/heads/main\n":                           true,
+		"ref:refs/heads/main":                              true,
+		strings.Repeat("0a", 20) + "\n":                    true,
+		strings.Repeat("0a", 20) + "\n" + "more than that": true,
+		strings.Repeat("0a", 32):                           true,
+		"\nref: refs/heads/main\n":                         false,
+		"ref: heads/main":                                  false,
+		"ref:" + strings.Repeat(" ", 300) + "refs/heads":   false,
+		"ref:\u00a0refs/heads/main":                        false,
+		strings.Repeat("0a", 19):                           false,
+		"":                                                 false,
+	} {
+		if isHead(content) != is {
+			t.Errorf("%q is a HEAD: %t", content, !is)
+		}
+	}
+}
+
+// A repository is restored, whatever an agent left in the place of its parts; what was closed before stays closed.
+func TestRepositoryIsRestored(t *testing.T) {
+	for name, breaks := range map[string]func(dir string) error{
+		"nothing":      func(string) error { return nil },
+		"HEAD is gone": func(dir string) error { return os.Remove(filepath.Join(dir, "HEAD")) },
+		"HEAD is garbage": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "HEAD"), []byte("\n"), 0o600)
+		},
+		"HEAD leads away":  func(dir string) error { return replaced(os.Symlink, filepath.Join(dir, "HEAD")) },
+		"objects are gone": func(dir string) error { return os.RemoveAll(filepath.Join(dir, "objects")) },
+		"objects are a link": func(dir string) error {
+			return replaced(os.Symlink, filepath.Join(dir, "objects"))
+		},
+		"refs are a file": func(dir string) error {
+			file := func(_, path string) error { return os.WriteFile(path, nil, 0o600) }
+			return replaced(file, filepath.Join(dir, "refs"))
+		},
+		"all is closed": func(dir string) error {
+			return errors.Join(os.Chmod(filepath.Join(dir, "objects"), 0), os.Chmod(dir, 0))
+		},
+	} {
+		target := t.TempDir()
+		dir := filepath.Join(target, "code/.git")
+		repositoryIn(t, dir)
+		const head = "ref: refs/heads/main\n"
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, "HEAD"), []byte(head), 0o600),
+			os.Mkdir(filepath.Join(dir, "objects"), 0o700), os.Mkdir(filepath.Join(dir, "refs"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		all, err := gitFilesOf(t, target, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := breaks(dir); err != nil {
+			t.Fatal(err)
+		}
+		undone, err := restoreGit(target, all.repositories)
+		if err != nil || (len(undone) == 0) != (name == "nothing" || name == "all is closed") {
+			t.Errorf("%s: %v, %v", name, undone, err)
+		}
+		if content, err := os.ReadFile(filepath.Join(dir, "HEAD")); err != nil || string(content) != head {
+			t.Errorf("%s: HEAD is %q, %v", name, content, err)
+		}
+		for _, part := range []string{"objects", "refs"} {
+			info, err := os.Lstat(filepath.Join(dir, part))
+			if err != nil || info.Mode() != fs.ModeDir|0o700 && info.Mode() != fs.ModeDir|0o755 {
+				t.Errorf("%s: %s is %v, %v", name, part, info, err)
+			}
+		}
+	}
+	target := t.TempDir()
+	dir := filepath.Join(target, "kept/.git")
+	repositoryIn(t, dir)
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	all, err := gitFilesOf(t, target, t.TempDir())
+	if err != nil || !slices.Contains(all.kept, filepath.Join(dir, "hooks")) {
+		t.Errorf("kept %q, %v", all.kept, err)
+	}
+	if _, err := restoreGit(target, all.repositories); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o500 {
+		t.Errorf("what its user closed is %v, %v", info, err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil { // so that it can be removed
+		t.Error(err)
+	}
+}
+
+func replaced(makes func(to, path string) error, path string) error {
+	return errors.Join(os.RemoveAll(path), makes("/nowhere", path))
+}
+
+// A directory whose name is not UTF-8 keeps no agent from its work.
+func TestNamesThatAreNotUTF8(t *testing.T) {
+	target := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(target, "caf\xe9/below"), 0o700); err != nil {
+		t.Skip("this file system takes only names in UTF-8")
+	}
+	repositoryIn(t, filepath.Join(target, "caf\xe9/.git"))
+	all, err := gitFilesOf(t, target, t.TempDir())
+	if err != nil || len(all.repositories) != 1 {
+		t.Errorf("found %v, %v", all, err)
 	}
 }

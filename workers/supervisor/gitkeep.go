@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
@@ -125,26 +126,45 @@ func (g *guard) keepMade(path string, makes func(name string) error) error {
 	if name == "" || name == "." {
 		return nil
 	}
-	if _, err := g.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-		there := "."
-		for at := filepath.Dir(name); at != "."; at = filepath.Dir(at) {
-			if info, err := g.root.Lstat(at); err == nil {
-				if info.Mode()&fs.ModeSymlink != 0 {
-					return g.isLink(filepath.Join(g.target, at))
-				}
-				there = at
-				break
-			}
+	if _, err := g.root.Lstat(name); err == nil {
+		return g.keep(name)
+	}
+	there := "."
+	for at := filepath.Dir(name); at != "."; at = filepath.Dir(at) {
+		info, err := g.root.Lstat(at)
+		if err != nil {
+			continue
 		}
-		err := makes(name)
-		switch {
-		case errors.Is(err, fs.ErrPermission) && !isOwn(g.root, there):
-			return nil // the agent cannot make it either
-		case err != nil:
-			return fmt.Errorf("make %s: %w", filepath.Join(g.target, name), err)
+		if !info.IsDir() { // git finds nothing below it, as long as it stays
+			return g.keep(at)
 		}
+		there = at
+		break
+	}
+	err := makes(name)
+	if errors.Is(err, fs.ErrPermission) && isOwn(g.root, there) { // as the agent could
+		err = g.opened(there, func() error { return makes(name) })
+	}
+	switch {
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return nil // the agent cannot make it either
+	case err != nil:
+		return fmt.Errorf("make %s: %w", filepath.Join(g.target, name), err)
 	}
 	return g.keep(name)
+}
+
+// opened calls a function while a directory that its user has closed can be written.
+func (g *guard) opened(name string, do func() error) error {
+	info, err := g.root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if err := g.root.Chmod(name, info.Mode().Perm()|0o700); err != nil {
+		return err
+	}
+	err = do()
+	return errors.Join(err, g.root.Chmod(name, info.Mode().Perm()))
 }
 
 // isOwn reports whether an agent could give itself permissions for what is there, because it is its user's.

@@ -94,7 +94,7 @@ func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy conf
 		is.Agent = s.driver.Name()
 		is.Output = filepath.Join(s.dirs.Workspace, names[0])
 		is.Errors = filepath.Join(s.dirs.Workspace, names[1])
-		if s.gitBefore != "" {
+		if s.gitBefore != nil {
 			is.Git, is.Repositories = s.dirs.Target, s.git.repositories
 		}
 	}); err != nil {

@@ -38,7 +38,7 @@ func TestLaunchSavesWhoseGitIsKept(t *testing.T) {
 		defer func() { _ = s.files.Close() }()
 		s.dirs.Workspace, s.dirs.Target = t.TempDir(), "/t"
 		if kept {
-			s.gitBefore = "a digest"
+			s.gitBefore = map[string]string{}
 		}
 		if _, err := s.launch(t.Context(), &agent.Start{Output: "mine.jsonl"}, confine.Policy{}); err == nil {
 			t.Fatal("an agent was started without a program")

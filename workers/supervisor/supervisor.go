@@ -57,8 +57,8 @@ type supervisor struct {
 	ports   []uint16
 	// git are the paths in the target that only the user's git may change.
 	git gitFound
-	// gitBefore is their digest before the launch, "" if they are not kept.
-	gitBefore string
+	// gitBefore are their digests before the launch, nil if they are not kept.
+	gitBefore map[string]string
 	// found is what blockedGit had to say of a command, which has no records.
 	found   []string
 	options events.AgentOptions
