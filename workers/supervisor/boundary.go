@@ -167,8 +167,8 @@ func (s *supervisor) clearGit() {
 		return now[path] == s.gitBefore[path]
 	})
 	if len(changed) > 0 {
-		s.blockedGit(strings.Join(changed, " "), "this changed while the agent worked: if you did not do that, look at it "+
-			"before you use git there")
+		s.blockedGit(strings.Join(changed, " "), "this changed while the agent worked: if you did not do that, "+
+			"look at it before you use git there")
 	}
 	s.gitBefore = now
 	s.git.kept = slices.DeleteFunc(s.git.kept, func(path string) bool { // its user removed it
