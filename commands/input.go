@@ -3,6 +3,7 @@ package commands
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"maestro/events"
@@ -83,7 +84,7 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: "Question '" + asked.ID + "' needs no answer",
-			Why:     "its session has ended",
+			Why:     whyVoid(s, asked),
 			Next:    "see `maestro inbox`",
 		}
 	case projections.InputOpen:
@@ -185,6 +186,14 @@ func (x *ReceiveInput) Decide(s *projections.State, c Call) (events.Data, error)
 	}
 	return nil, forbidden("only an answer can be delivered", "wait for it with `maestro input wait "+asked.ID+"`",
 		"Question '%s' has no answer yet", asked.ID)
+}
+
+// whyVoid says why a question has no use for an answer.
+func whyVoid(s *projections.State, asked *projections.Input) string {
+	if x := s.Session(asked.SessionID); asked.Run != 0 && x != nil && !x.Ended() {
+		return "it is about run " + strconv.Itoa(asked.Run) + " of its session, which is over"
+	}
+	return "its session has ended"
 }
 
 // noMail says of an unknown id that it may be that of a message too, and how mail is received without one.

@@ -16,7 +16,7 @@ import (
 )
 
 // Format is the version of Encode's format. A snapshot of another format is not used.
-const Format = 29
+const Format = 30
 
 // header is the first part of an encoded state: everything except the words of statements, and what is in segments.
 type header struct {

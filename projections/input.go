@@ -26,6 +26,8 @@ type Input struct {
 	ProjectID string
 	SessionID string
 	TaskIDs   []string
+	// Run is the run that cannot start without the answer; 0 for a question of the session itself.
+	Run int `json:",omitempty"`
 	// OnTask is the task at which the session worked when it asked, if TaskIDs names none and that is known.
 	OnTask   string `json:",omitempty"`
 	Question string
@@ -79,7 +81,7 @@ func (s *State) InputStatus(x *Input) InputStatus {
 		return InputDelivered
 	case x.AnsweredAt != 0:
 		return InputAnswered
-	case session == nil || session.Ended():
+	case session == nil || session.Ended(), x.Run != 0 && session.isBeyond(x.Run):
 		return InputVoid
 	}
 	return InputOpen

@@ -176,9 +176,10 @@ func (s *State) asks(x *Input, at uint64) {
 	s.work(2 * lineCost)
 }
 
-// isVoid remembers a question of an ended session: it is open again if the session is resumed.
+// isVoid remembers a question of an ended session: it is open again if the session is resumed, unless it was about the
+// start of a run.
 func (s *State) isVoid(x *Input, at uint64) {
-	if s.Session(x.SessionID) == nil { // nobody resumes it
+	if s.Session(x.SessionID) == nil || x.Run != 0 { // nobody resumes it
 		return
 	}
 	s.voids.put(x.SessionID, s.voids.get(x.SessionID).with(at, x.ID))

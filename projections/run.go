@@ -80,6 +80,12 @@ func (x *Session) NextRun() int {
 	return 1
 }
 
+// isBeyond reports whether a later run of the session has begun, or may begin since the session was resumed.
+func (x *Session) isBeyond(run int) bool {
+	last := x.LastRun()
+	return last != nil && (last.Number != run || last.IsResumed())
+}
+
 // Exited reports whether the agent of the run ended.
 func (r *Run) Exited() bool { return r != nil && r.ExitedAt != 0 }
 
@@ -193,8 +199,22 @@ func (s *State) sessionClaimed(f fact, d *events.SessionClaimed) error {
 			}
 		})
 	})
+	s.closesPast(d.SessionID)
 	s.note(f, 0)
 	return nil
+}
+
+// closesPast closes the questions of a session about starts of runs that are over.
+func (s *State) closesPast(session string) {
+	var past []*Input
+	for x := range s.OpenQuestionsFrom(session) {
+		if s.work(1); s.InputStatus(x) == InputVoid {
+			past = append(past, x)
+		}
+	}
+	for _, x := range past {
+		s.closes(x)
+	}
 }
 
 func (s *State) sessionExited(f fact, d *events.SessionExited) error {
@@ -314,6 +334,7 @@ func (s *State) preflightFailed(f fact, d *events.PreflightFailed) error {
 	s.inputOpened(f, &Input{
 		ID:        d.InputID,
 		SessionID: d.SessionID,
+		Run:       d.Run,
 		OnTask:    s.askedAt(d.SessionID, nil),
 		Question:  d.Question(),
 		Options:   d.Options(),
@@ -355,6 +376,7 @@ func (s *State) sessionResumed(f fact, d *events.SessionResumed) error {
 		x.editRuns(func(runs *Runs) { runs.Stuck = nil })
 		x.editRun(func(run *Run) { run.Resumed = f.cause() })
 	})
+	s.closesPast(d.SessionID)
 	if at, limited := s.sequenceOf(x.Cause), d.Deadline > 0; s.timed.has(at) != limited {
 		s.timed = s.timed.set(at, x.ID, limited)
 	}

@@ -84,6 +84,10 @@ func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) e
 	if o.part != "system" && o.part != "task" && o.part != "both" {
 		return failure.Usage("--print is system, task or both, not %q", o.part)
 	}
+	if o.launch && o.printed {
+		return failure.Usage("--launch and --print exclude each other").
+			WithNext("leave --launch out to print the prompts, and --print to launch the agent")
+	}
 	if !a.isSession() {
 		return initByUser(ctx, a, role, o)
 	}

@@ -8,6 +8,8 @@ type question struct {
 	answer              string
 	answered, delivered bool
 	text                string
+	// run is the run that waits for it, 0 if the session itself asked.
+	run int
 	// asked and replied are the ids of the events that opened and that answered it.
 	asked, replied string
 }

@@ -313,11 +313,17 @@ func (f *preflightFailed) judge(c *trial) {
 // isOpen reports whether a session has asked a question that has no answer yet.
 func (j *Judge) isOpen(session, text string) bool {
 	for _, q := range j.questions {
-		if q.session == session && !q.answered && q.text == text {
+		if q.session == session && !q.answered && q.text == text && !j.isPast(q) {
 			return true
 		}
 	}
 	return false
+}
+
+// isPast reports whether a question was about a run after which the session was resumed, or runs again.
+func (j *Judge) isPast(q *question) bool {
+	s := j.sessions[q.session]
+	return q.run != 0 && s != nil && s.run != nil && (s.run.number != q.run || s.run.resumed)
 }
 
 func (f *preflightFailed) fold(c *trial) {
@@ -327,6 +333,7 @@ func (f *preflightFailed) fold(c *trial) {
 		options: []string{"retry", "give up"},
 		asked:   c.event.ID,
 		text:    f.text(),
+		run:     f.Run,
 	}
 	c.order.questions = append(c.order.questions, f.InputID)
 }

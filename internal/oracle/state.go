@@ -284,7 +284,7 @@ func (j *Judge) standingOf(q *question) string {
 		return "delivered"
 	case q.answered:
 		return "answered"
-	case j.sessions[q.session].ended == "":
+	case j.sessions[q.session].ended == "" && !j.isPast(q):
 		return "open"
 	}
 	return "void"
