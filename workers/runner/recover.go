@@ -71,14 +71,10 @@ func (r *Runner) clear(ctx context.Context, session, socket string) {
 func (r *Runner) clearGit(ctx context.Context, x wire.RunnerSession, saved supervisor.Saved) {
 	undone, err := saved.RestoreGit()
 	if err != nil {
-		r.Logger.Warn("something may still lead git to other hooks", "session", x.ID, "target", saved.Git,
-			"why", err)
-	}
-	if err != nil {
 		undone = append(undone, supervisor.Undone{Path: saved.Git, Why: supervisor.NotRestored(err)})
 	}
 	for i, one := range undone {
-		r.Logger.Warn("git was led elsewhere, and that was undone", "session", x.ID, "path", one.Path)
+		r.Logger.Warn("an agent led git elsewhere", "session", x.ID, "path", one.Path, "why", one.Why)
 		_, err := r.Server.Do(ctx, "sandbox:blocked", &commands.BlockCommand{
 			SessionID: x.ID,
 			Run:       x.Run,

@@ -131,7 +131,7 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	git, err := gitFiles(s.dirs.Target, user, s.runsGit(ctx, user))
+	git, err := gitFiles(s.dirs.Target, user, s.gitRunner(ctx, user))
 	var failed *preflight.Failure
 	if err != nil && !errors.As(err, &failed) {
 		return &preflight.Failure{
@@ -188,8 +188,8 @@ func (s *supervisor) restoreGit() {
 	}
 }
 
-// runsGit returns how git is run to read configurations: in no repository.
-func (s *supervisor) runsGit(ctx context.Context, user string) runs {
+// gitRunner returns how git is run to read configurations: in no repository.
+func (s *supervisor) gitRunner(ctx context.Context, user string) runGit {
 	return func(path string, args []string, input []byte) (out, problems []byte, err error) {
 		ctx, cancel := context.WithTimeout(ctx, gitWithin)
 		defer cancel()

@@ -24,8 +24,8 @@ type Undone struct {
 }
 
 const (
-	whyCommon = "it led git to other hooks and another configuration; it was removed"
-	whyBroken = "without it, git would not take this for a repository and look for another one; it was restored"
+	whyRedirected = "it led git to other hooks and another configuration; it was removed"
+	whyBroken     = "without it, git would not take this for a repository and look for another one; it was restored"
 )
 
 // restoreGit undoes what leads git away from the repositories in a target: a file commondir, which an agent can create
@@ -141,7 +141,7 @@ func (r *restoring) removeCommon(repository string) error {
 	if err := r.root.RemoveAll(name); err != nil {
 		return fmt.Errorf("%s is there and cannot be removed: %w", filepath.Join(r.target, name), err)
 	}
-	r.undid(name, whyCommon)
+	r.undid(name, whyRedirected)
 	return nil
 }
 

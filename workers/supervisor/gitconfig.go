@@ -56,7 +56,7 @@ func (g *guard) read(configs ...string) (all gitSettings, err error) {
 		if i == most {
 			return all, fmt.Errorf("%s includes more than %d configurations", configs[0], mostIncludes)
 		}
-		if err := g.keepIfThere(resolved(path)); err != nil {
+		if err := g.keepIfThere(path); err != nil {
 			return all, err
 		}
 		content, err := readConfig(path)
@@ -131,7 +131,7 @@ func readConfig(path string) ([]byte, error) {
 var errUnreadable = errors.New("git cannot read this configuration")
 
 // gitConfigSays returns what `git config` says. It runs no other program, and reads no repository.
-func gitConfigSays(run runs, input []byte, args []string) (said []string, err error) {
+func gitConfigSays(run runGit, input []byte, args []string) (said []string, err error) {
 	path, err := exec.LookPath("git")
 	if err != nil {
 		return nil, errNoGit

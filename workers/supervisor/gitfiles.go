@@ -59,7 +59,7 @@ type gitRepository struct {
 // guard finds what an agent must not change, so that its user's git runs nothing that the agent wrote.
 type guard struct {
 	root *disk.Root
-	// target and user, the user's home directory, are absolute, without links.
+	// target is absolute, without links; user is the user's home directory.
 	target, user string
 	// git returns what `git config` says.
 	git func(input []byte, args ...string) ([]string, error)
@@ -73,8 +73,8 @@ type guard struct {
 
 // gitFiles returns what git reads in a target: the hooks and the configuration of each repository, of its submodules
 // and its worktrees, what a configuration names in the target, and the files that say where a repository is. user is
-// the user's home directory; run runs a program.
-func gitFiles(target, user string, run runs) (found gitFound, err error) {
+// the user's home directory; run runs git.
+func gitFiles(target, user string, run runGit) (found gitFound, err error) {
 	if inRepository(target) {
 		return found, &preflight.Failure{
 			Check:   preflight.CheckTarget,
@@ -104,7 +104,7 @@ func gitFiles(target, user string, run runs) (found gitFound, err error) {
 	g := &guard{
 		root:   root,
 		target: target,
-		user:   resolved(user),
+		user:   user,
 		git:    func(input []byte, args ...string) ([]string, error) { return gitConfigSays(run, input, args) },
 		known:  map[string]gitSettings{},
 	}
@@ -440,5 +440,5 @@ func isRepository(dir string) bool {
 	})
 }
 
-// runs runs a program with an input, as exec.Cmd.Run does.
-type runs func(path string, args []string, input []byte) (out, problems []byte, err error)
+// runGit runs git with an input, as exec.Cmd.Run does.
+type runGit func(path string, args []string, input []byte) (out, problems []byte, err error)

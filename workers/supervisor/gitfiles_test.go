@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 
 func gitFilesOf(t *testing.T, target, user string) (gitFound, error) {
 	t.Setenv("XDG_CONFIG_HOME", "")
-	return gitFiles(target, user, (&supervisor{}).runsGit(t.Context(), user))
+	return gitFiles(target, user, (&supervisor{}).gitRunner(t.Context(), user))
 }
 
 // repositoryIn makes what a repository consists of, as far as it matters here.
@@ -81,7 +82,7 @@ func TestGitFiles(t *testing.T) {
 	if err := os.WriteFile(common, []byte("../../evil"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if undone, err := restoreGit(target, nil); err != nil || !slices.Equal(undone, []Undone{{common, whyCommon}}) {
+	if undone, err := restoreGit(target, nil); err != nil || !slices.Equal(undone, []Undone{{common, whyRedirected}}) {
 		t.Errorf("undone %v, %v", undone, err)
 	}
 	if _, err := os.Stat(common); !errors.Is(err, os.ErrNotExist) {
@@ -164,7 +165,7 @@ func TestGitIsNotRedirected(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if undone, err := restoreGit(target, nil); !slices.Equal(undone, []Undone{{common, whyCommon}}) || err == nil {
+	if undone, err := restoreGit(target, nil); !slices.Equal(undone, []Undone{{common, whyRedirected}}) || err == nil {
 		t.Errorf("undone %v, %v", undone, err)
 	}
 	bare := t.TempDir()
@@ -206,7 +207,7 @@ func TestGitRedirectionIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		undone, err := restoreGit(target, known)
-		if !slices.Equal(undone, []Undone{{common, whyCommon}}) {
+		if !slices.Equal(undone, []Undone{{common, whyRedirected}}) {
 			t.Errorf("%s: undone %v", name, undone)
 		}
 		if (err == nil) != (os.Geteuid() == 0) { // root reads every directory
@@ -342,6 +343,9 @@ func replaced(makes func(to, path string) error, path string) error {
 func TestNamesThatAreNotUTF8(t *testing.T) {
 	target := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(target, "caf\xe9/below"), 0o700); err != nil {
+		if runtime.GOOS == "linux" {
+			t.Fatal(err)
+		}
 		t.Skip("this file system takes only names in UTF-8")
 	}
 	repositoryIn(t, filepath.Join(target, "caf\xe9/.git"))

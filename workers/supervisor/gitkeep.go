@@ -19,23 +19,17 @@ import (
 // inTarget returns an absolute path as it counts from the target, "" outside of it. A link outside of the target may
 // lead there.
 func (g *guard) inTarget(path string) string {
-	for _, at := range []string{filepath.Clean(path), resolved(path)} {
-		if rel, err := filepath.Rel(g.target, at); err == nil && filepath.IsLocal(rel) {
-			return rel
-		}
+	if rel, err := filepath.Rel(g.target, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	real, err := files.Resolve(path)
+	if err != nil {
+		return ""
+	}
+	if rel, err := filepath.Rel(g.target, real); err == nil && filepath.IsLocal(rel) {
+		return rel
 	}
 	return ""
-}
-
-// resolved returns a path without the links in the part of it that exists.
-func resolved(path string) string {
-	path = filepath.Clean(path)
-	there := files.Existing(path)
-	real, err := filepath.EvalSymlinks(there)
-	if err != nil {
-		return path
-	}
-	return real + strings.TrimPrefix(path, there)
 }
 
 // expanded returns a path of a configuration with a home directory in the place of a tilde and a name.
