@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"maestro/engine"
+	"maestro/internal/testing/race"
 	"maestro/service/wire"
 )
 
@@ -138,7 +139,8 @@ func (s *cutStory) questionsAt(sequence string) (ids []string) {
 // only keeps what it is sent has exactly what the API's own reads answer for its position.
 func TestLiveIsTheAPIAfterEachCut(t *testing.T) {
 	t.Parallel()
-	const cuts, restored = 200, 120
+	cuts := race.Part(200)
+	restored := cuts * 3 / 5
 	r := rand.New(rand.NewPCG(7, 8))
 	s := &cutStory{world: openOn(t, &memoryLog{})}
 	s.project = s.world.project()

@@ -13,6 +13,7 @@ import (
 
 	"maestro/internal/lazyregexp"
 	"maestro/internal/oracle"
+	"maestro/internal/testing/race"
 	"maestro/service/wire"
 )
 
@@ -145,7 +146,7 @@ func accepts(t *testing.T, s *sdk.ClientSession, name string, arguments any) err
 // reason. The schema of a tool accepts what the route accepts.
 func TestToolsDecideAsTheRoutes(t *testing.T) {
 	t.Parallel()
-	for _, row := range writes {
+	for _, row := range writes[:race.Part(len(writes))] {
 		if strings.HasPrefix(row.id, "task:report:") || strings.Contains(tableRow(row.id).Who, "S") {
 			continue // another name of a tool; and the system's, which are no tools
 		}

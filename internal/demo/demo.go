@@ -72,15 +72,20 @@ type demonstration struct {
 	actors   map[string]*actor // by session
 }
 
-// waiting describes what waits for the user when the demonstration fails: an agent that could not start asks.
-func (d *demonstration) waiting(ctx context.Context) string {
+// situation is what explains a failure: the sessions, the inbox and the end of the server's log.
+func (d *demonstration) situation(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookWithin)
 	defer cancel()
-	said, err := d.you.text(ctx, "inbox")
-	if err != nil {
-		return "" // the server does not run: err says that already
+	var b strings.Builder
+	for _, look := range [][]string{{"session", "list", "--project", d.project, "-o", "jsonl"}, {"inbox"}} {
+		if said, err := d.you.text(ctx, look...); err == nil { // otherwise the server does not run: the log says why
+			fmt.Fprintf(&b, "\n(maestro %s)\n%s", look[0], said)
+		}
 	}
-	return "\n(the inbox is)\n" + said
+	if log, err := os.ReadFile(d.serverLog()); err == nil {
+		fmt.Fprintf(&b, "\n(the end of %s)\n%s", d.serverLog(), log[max(0, len(log)-logTail):])
+	}
+	return b.String()
 }
 
 // Run plays the main job in an empty home and judges the log. It fails if any of Maestro's promises did not hold. The
@@ -105,7 +110,7 @@ func Run(ctx context.Context, o Options) (evidence Evidence, err error) {
 		d.fail(err) // ends what follows the agents
 		d.crew.Wait()
 		if err != nil {
-			err = fmt.Errorf("%w%s", err, d.waiting(ctx))
+			err = fmt.Errorf("%w%s", err, d.situation(ctx))
 		}
 		err = errors.Join(err, d.stop())
 		d.endAgents(err != nil)

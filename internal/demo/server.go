@@ -2,11 +2,11 @@ package demo
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +14,12 @@ import (
 	"maestro/service/wire"
 	"maestro/workers/processes"
 )
+
+// serverLog is where all servers of the demonstration log.
+func (d *demonstration) serverLog() string { return filepath.Join(d.Dir, "server.log") }
+
+// logTail is how many bytes of it a failure quotes.
+const logTail = 8192
 
 // serve starts the server and waits until it says that it listens. A restart uses the same port.
 func (d *demonstration) serve() error {
@@ -23,8 +29,12 @@ func (d *demonstration) serve() error {
 		cmd.Args = append(cmd.Args, "--confine", d.Confine)
 	}
 	cmd.Env = d.you.env
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	log, err := os.OpenFile(d.serverLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // the server has a copy
+	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -35,8 +45,8 @@ func (d *demonstration) serve() error {
 	lines := bufio.NewReader(out)
 	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "listening on") {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // its output says why
-		return fmt.Errorf("the server does not start: %s%s", line, stderr.String())
+		_ = cmd.Wait() // its log says why
+		return fmt.Errorf("the server does not start: %s", line)
 	}
 	d.server = cmd
 	d.output.Go(func() { _, _ = io.Copy(io.Discard, lines) }) // until it ends

@@ -74,13 +74,13 @@ func (d *demonstration) assemble(ctx context.Context) error {
 			return err
 		}
 	}
+	d.crew.Go(func() { d.watch(ctx) }) // not before: it follows sessions that it does not know
 	for _, a := range d.cast {
 		var err error
 		if a.holding, err = a.await(ctx, signHolds); err != nil {
 			return err
 		}
 	}
-	d.crew.Go(func() { d.watch(ctx) })
 	d.tell(fmt.Sprint(workers, " workers"), "start, and each takes a task")
 	return nil
 }
