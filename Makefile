@@ -34,17 +34,19 @@ demo: build ## show the main job in a temporary home: a fleet of twelve workers,
 	bin/maestro demo
 
 # UNRACED are packages without goroutines, in which the race detector has nothing to find, except in the CONCURRENT
-# tests of projections. Tests of other packages that skip it, because it makes them too slow or because they count allocations, run once
-# more without it.
+# tests of projections. They run without it; so do, once more, TWICE, whose tests repeat less under it, and in other
+# packages the tests that call race.Without.
 UNRACED      := events commands projections internal/oracle internal/plan internal/salvage internal/testing/moments \
 	internal/tools/docgen internal/tools/imports internal/tools/speccoverage workers/blank workers/manifest \
 	workers/prompt workers/sandbox
 CONCURRENT   := TestCommittedValuesMayBeKept TestPastWhileLaterGoesOn
+TWICE        := api engine
+WITHOUT      := $(filter-out $(UNRACED) $(TWICE),$(sort $(patsubst ./%/,%,$(dir $(shell \
+	grep -rl --include='*_test.go' --exclude-dir=node_modules 'race[.]Without' .)))))
+WITHOUT_RUN  := $(shell awk -F '[^A-Za-z0-9_]+' '/^func / { name = $$2 } /^\trace[.]Without/ { print name }' \
+	$(WITHOUT:%=%/*_test.go))
 empty        :=
 space        := $(empty) $(empty)
-
-# MANY_STORES are the tests of bus that skip the race detector.
-MANY_STORES  := $(shell awk -F '[^A-Za-z0-9_]+' '/^func / { name = $$2 } /^\topensManyStores/ { print name }' bus/*_test.go)
 
 # ON_DISK are the packages whose agents are confined: they get a /dev/shm of their own, which hides files in memory.
 ON_DISK      := cmd/maestro workers/confine
@@ -56,8 +58,9 @@ test: ## run all tests, under the race detector where goroutines share something
 	$(GO) test -race -timeout $(TEST_TIMEOUT) -run '^($(subst $(space),|,$(CONCURRENT)))$$' ./projections
 	$(GO) test -race -parallel 4 -timeout $(TEST_TIMEOUT) ./cmd/maestro
 	{ $(GO) test -timeout $(TEST_TIMEOUT) ./workers/confine && \
-	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) -run '^($(subst $(space),|,$(MANY_STORES)))$$' ./bus; } & beside=$$!; \
-	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) ./api ./engine $(UNRACED:%=./%) && wait $$beside
+	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) -run '^($(subst $(space),|,$(WITHOUT_RUN)))$$' \
+		$(WITHOUT:%=./%); } & beside=$$!; \
+	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) $(TWICE:%=./%) $(UNRACED:%=./%) && wait $$beside
 
 .PHONY: test-agents
 test-agents: build ## run the real agent CLIs from npm against a scripted model; says so where there is no npm

@@ -30,9 +30,7 @@ func BenchmarkReport(b *testing.B) {
 
 // A report over HTTP takes few allocations: nearly all calls are reports.
 func TestReportAllocations(t *testing.T) {
-	if race.Enabled {
-		t.Skip("under the race detector, pools drop some of what is put back; 'make test' runs this without it, too")
-	}
+	race.Without(t)
 	const most = 80 // about 35 are the test's own, and 7 the request id and headers
 	if got := testing.AllocsPerRun(500, reporter(t)); got > most {
 		t.Errorf("a report takes %v allocations, want at most %d", got, most)

@@ -89,9 +89,7 @@ func openCrowded(t *testing.T, cheap, dear int) *crowded {
 // wait meanwhile. A longer look ends in this test with READ_TOO_LARGE, and the inbox names the project that it left
 // out.
 func TestReadsHoldStateBriefly(t *testing.T) {
-	if race.Enabled {
-		t.Skip("it counts steps, which are the same without the race detector")
-	}
+	race.Without(t)
 	const most = portionMost + 2*objectMost
 	w := openCrowded(t, most, most/3)
 	held := func(what string, r reply) {

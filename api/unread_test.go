@@ -121,9 +121,7 @@ func (w *world) unread(path, token string, calls int) (h *held, answers []*unrea
 // nothing. The server's memory for it stays near its budget: it holds neither the items before the page nor a whole
 // answer. The test measures the heap, so nothing else may run in parallel.
 func TestUnreadListsHoldLittle(t *testing.T) {
-	if race.Enabled {
-		t.Skip("it measures memory, to which the race detector adds its own")
-	}
+	race.Without(t)
 	const tasks, calls = 3000, 8
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-answers=3000000", "session-reads=0"))

@@ -49,9 +49,7 @@ func (w *world) commandsLeft(actor, command string) map[string]int64 {
 // Calls, dry runs and refused ones too, are charged for their work: both accounts pay, and may go into debt. A small
 // call costs one to three commands.
 func TestCallsAreChargedByTheirWork(t *testing.T) {
-	if race.Enabled {
-		t.Skip("it counts steps, which are the same without the race detector")
-	}
+	race.Without(t)
 	const calls = 3
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-commands=1/1000", "project-commands=1/5000"))

@@ -23,6 +23,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"maestro/events"
+	"maestro/internal/testing/race"
 )
 
 // filled appends n events to a log, ten at a time, and returns its head.
@@ -390,7 +391,7 @@ func restoreAt(t *testing.T, archive []byte, dir string, verify func(events.Mess
 }
 
 func TestBackupAndRestore(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)
 	head := filled(t, b, 1234)

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"maestro/events"
+	"maestro/internal/testing/race"
 )
 
 // TestServerGetsNoStreamItWouldClear: files that make nats-server delete or replace messages when it opens a
 // stream are found before it does. The log then opens read-only, other streams are recreated, and nothing is lost.
 func TestServerGetsNoStreamItWouldClear(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, log, blobs, denials := filledStore(t)
 	copied := func(from, to string) error {
 		content, err := os.ReadFile(from)
@@ -113,7 +114,7 @@ func TestServerDeletesNoHiddenStream(t *testing.T) {
 // TestDeletingConfigurationIsRewritten: a stream's configuration with a valid checksum can still make nats-server
 // delete messages.
 func TestDeletingConfigurationIsRewritten(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, log, blobs, denials := filledStore(t)
 	for _, c := range []struct{ stream, old, new string }{
 		{StreamName, `"max_msgs":-1`, `"max_msgs":1`},
@@ -152,7 +153,7 @@ func TestDeletingConfigurationIsRewritten(t *testing.T) {
 
 // TestRenamedBlocksAreRead: whatever the files are called, every message is read, in order.
 func TestRenamedBlocksAreRead(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, log, blobs, _ := filledStore(t)
 	for name, c := range map[string]struct {
 		moves [][2]string

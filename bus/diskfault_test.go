@@ -17,6 +17,7 @@ import (
 
 	"maestro/events"
 	"maestro/internal/disk"
+	"maestro/internal/testing/race"
 )
 
 var (
@@ -233,7 +234,7 @@ func eachFails(t *testing.T, what string, lost loss, try func(t *testing.T, nth 
 // If any file operation of a start fails, and nats-server loses a block in that start, the next start still has
 // everything.
 func TestStartSurvivesDiskFault(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	s := newDividedStore(t)
 	for kind, makeStore := range storeKinds {
 		model := filepath.Join(t.TempDir(), "model", "store")
@@ -321,7 +322,7 @@ func leavesNothing(t *testing.T, image string) {
 
 // The same applies when a running server reopens its store: the next attempt has everything, without a restart.
 func TestReopenSurvivesDiskFault(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	s := newDividedStore(t)
 	for _, lost := range losses() {
 		eachFails(t, "reopened", lost, func(t *testing.T, nth int, how failure) int {

@@ -17,7 +17,6 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/testing/logtest"
-	"maestro/internal/testing/race"
 )
 
 var _ engine.Log = (*Bus)(nil)
@@ -27,15 +26,6 @@ const testTimeout = 100 * time.Millisecond
 
 // patience is how long a step may take on a busy disk.
 const patience = 2 * time.Minute
-
-// opensManyStores skips, under the race detector, a test that opens many stores one after the other: it takes minutes
-// there, and its goroutines share what those of other tests share. `make test` runs it without the detector.
-func opensManyStores(t *testing.T) {
-	t.Helper()
-	if race.Enabled {
-		t.Skip("runs without the race detector")
-	}
-}
 
 type testWriter struct{ t *testing.T }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"maestro/events"
+	"maestro/internal/testing/race"
 )
 
 // otherKinds are what may be in the place of a file or a directory.
@@ -27,7 +28,7 @@ var otherKinds = map[string]func(path string) error{
 // TestIrregularFilesInStore: if something else is in the place of one of its files or directories, the log opens
 // read-only, and any other stream is recreated. Every start succeeds.
 func TestIrregularFilesInStore(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, log, blobs, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		for _, name := range []string{
@@ -71,7 +72,7 @@ func TestIrregularFilesInStore(t *testing.T) {
 // TestReplacedDirectoriesAboveRunningStore: anything that takes the place of a directory above the acknowledged blocks
 // of a stream is noticed and named.
 func TestReplacedDirectoriesAboveRunningStore(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, log, blobs, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		if kind == "a directory" {
@@ -113,7 +114,7 @@ func TestReplacedDirectoriesAboveRunningStore(t *testing.T) {
 // TestMovedStorePartIsNoticed: a directory or a block that is moved away and replaced by a link
 // is no longer in the store, although the link leads to the same bytes.
 func TestMovedStorePartIsNoticed(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, _, _, _ := filledStore(t)
 	for _, stream := range []string{StreamName, BlobStream} {
 		for _, place := range []string{".", "..", "../..", "../../..", "../../../..", "1.blk"} { // as far as jetstream
@@ -137,7 +138,7 @@ func TestMovedStorePartIsNoticed(t *testing.T) {
 // TestReplacedSideStreamFilesWhileRunning: anything that takes the place of a block of a side stream ends the writes,
 // whatever notices it first, and a reopen does not wait for a server that blocks at a pipe.
 func TestReplacedSideStreamFilesWhileRunning(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, log, blobs, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		if kind == "a compressed block" {
@@ -183,7 +184,7 @@ func TestReplacedSideStreamFilesWhileRunning(t *testing.T) {
 // TestReplacedFilesWhileRunning: anything that takes the place of a block is noticed before the server opens it,
 // because the server would block at a pipe forever.
 func TestReplacedFilesWhileRunning(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, _, _, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		if kind == "a compressed block" {

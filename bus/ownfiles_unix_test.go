@@ -11,6 +11,7 @@ import (
 
 	"maestro/events"
 	"maestro/internal/files"
+	"maestro/internal/testing/race"
 )
 
 // linkTree copies a directory with hard links to its files, as `cp -al` does.
@@ -63,7 +64,7 @@ func appendTo(t *testing.T, b *Bus, n int) uint64 {
 // A store and its copy of hard links never write to each other's files, whichever is opened first, even if the copy is
 // made while the server runs.
 func TestHardLinkedStoresAreSeparate(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	t.Parallel()
 	for _, running := range []bool{false, true} {
 		sample, log, blobs, denials := filledStore(t)

@@ -15,6 +15,7 @@ import (
 
 	"maestro/events"
 	"maestro/internal/disk"
+	"maestro/internal/testing/race"
 )
 
 var (
@@ -234,7 +235,7 @@ func TestAcknowledgedMessagesAreSynced(t *testing.T) {
 // A power cut may keep any part of what was not synced. Everything acknowledged is still there, and the store is not
 // damaged.
 func TestPowerCut(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir := filepath.Join(t.TempDir(), "store")
 	on := newSyncRecorder(t, dir)
 	b := mustOpen(t, dir, Always)

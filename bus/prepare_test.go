@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"maestro/events"
+	"maestro/internal/testing/race"
 )
 
 // blockPath is a block of the log.
@@ -57,7 +58,7 @@ func readable(t *testing.T, dir string) []events.Message {
 // TestFlippedBitAfterKillCostsOneEvent: one bit is flipped at a tenth of a block, after kill -9. The log opens
 // read-only, and every other event can still be read, however often it is opened.
 func TestFlippedBitAfterKillCostsOneEvent(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
 	image := storeCopy(t, dir)
@@ -116,7 +117,7 @@ func TestFlippedBitAfterKillCostsOneEvent(t *testing.T) {
 // A clean stop does not vouch for a finished block that was changed while the server ran, even if the block was
 // finished in that run.
 func TestCleanStopDoesNotCoverChangedBlocks(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	t.Parallel()
 	for _, again := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "store")
@@ -157,7 +158,7 @@ func TestCleanStopDoesNotCoverChangedBlocks(t *testing.T) {
 // TestDamageWhileStoppedIsSeenBeforeTheServer: damage in any block is found before nats-server opens it, even after a
 // clean stop.
 func TestDamageWhileStoppedIsSeenBeforeTheServer(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
 	b := mustOpen(t, dir, Interval)
@@ -476,7 +477,7 @@ func TestCleanStopRecordsTheEnd(t *testing.T) {
 // TestDamagedSideStreamsAreMadeAgain: damage in the blobs or the refusals loses only the damaged record, and the log
 // continues.
 func TestDamagedSideStreamsAreMadeAgain(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
 	for _, c := range []struct {

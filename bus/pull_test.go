@@ -9,6 +9,7 @@ import (
 
 	"maestro/events"
 	"maestro/internal/testing/logtest"
+	"maestro/internal/testing/race"
 )
 
 // fill appends n messages of a size and returns the head.
@@ -115,7 +116,7 @@ func TestLongReadStops(t *testing.T) {
 // TestLongReadNamesWhatIsMissing reads a long log with a flipped bit in an old block, which the server leaves out
 // silently.
 func TestLongReadNamesWhatIsMissing(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)
 	head := fill(t, b, 4*pullMessages, 4000)

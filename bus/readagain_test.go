@@ -10,6 +10,7 @@ import (
 
 	"maestro/events"
 	"maestro/internal/disk"
+	"maestro/internal/testing/race"
 )
 
 // writesTo returns a write to each stream of a store whose log ends at head.
@@ -31,7 +32,7 @@ func writesTo(t *testing.T, b *Bus, head uint64) map[string]func() error {
 // TestUnreadablePartStopsWrites: if a reader, the daily check, or the check every second cannot read a
 // block, nothing is written to any stream until it can be read.
 func TestUnreadablePartStopsWrites(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	s := newSmallStore(t)
 	meets := map[string]map[string]func(*Bus) error{
 		StreamName: {

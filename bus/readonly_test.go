@@ -16,6 +16,7 @@ import (
 
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/testing/race"
 )
 
 var _ engine.Log = (*ReadOnly)(nil)
@@ -269,7 +270,7 @@ func recordsOf(t *testing.T, path string) (content []byte, at []int) {
 
 // TestReadOnlyResynchronises: a damaged record costs no other record, wherever in it the damage is.
 func TestReadOnlyResynchronises(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
 	stopped := t.TempDir()
@@ -329,7 +330,7 @@ func TestReadOnlyResynchronises(t *testing.T) {
 
 // TestReadOnlyFindsWhatIsMissing: missing blocks, a missing end, and records in another order are faults.
 func TestReadOnlyFindsWhatIsMissing(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
 	path := func(dir string, n string) string { return filepath.Join(streamPath(dir, StreamName), "msgs", n) }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"maestro/events"
+	"maestro/internal/testing/race"
 )
 
 // interrupted returns a store whose blobs and refusals were set aside to be recreated when the server was killed. One
@@ -35,7 +36,7 @@ func interrupted(t *testing.T, dir string) (image string, asides map[string]stri
 // TestInterruptedRebuildContinues: a reader of the store sees what was set aside, and the next start puts it back, even
 // without the list.
 func TestInterruptedRebuildContinues(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
 	for name, harm := range map[string]func(list string) error{

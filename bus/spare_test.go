@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"maestro/events"
+	"maestro/internal/testing/race"
 )
 
 // storedBlocks returns the content of every block of a store by its path in it.
@@ -56,7 +57,7 @@ func obstruct(t *testing.T, dir, stream string, names bool) (clear func()) {
 // nats-server deletes a stream that it cannot open at a start. Every block is restored afterwards, and the store opens
 // completely once the obstacle is gone.
 func TestUnopenableStreamIsKept(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, log, blobs, denials := filledStore(t)
 	for _, copies := range []bool{false, true} {
 		for _, s := range storedStreams {
@@ -194,7 +195,7 @@ func TestFailedServerStartSaysWhy(t *testing.T) {
 
 // If a start is killed after nats-server has deleted a stream, the next start puts the blocks back.
 func TestStartRestoresWhatKilledStartDeleted(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, log, blobs, denials := filledStore(t)
 	for name, gone := range map[string]func(block int) bool{
 		"nothing":      func(int) bool { return false },

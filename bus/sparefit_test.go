@@ -14,6 +14,7 @@ import (
 	"maestro/events"
 	"maestro/internal/disk"
 	"maestro/internal/files"
+	"maestro/internal/testing/race"
 )
 
 // onceSpared calls do once, when a start has given the blocks of a store second names, unless restore is called before.
@@ -57,7 +58,7 @@ func newestOf(t *testing.T, image, stream string) string {
 
 // A start that loses messages of any stream fails, and the blocks are restored.
 func TestStartRestoresLostMessages(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, log, blobs, denials := filledStore(t)
 	for how, spoil := range spoiled {
 		for _, s := range storedStreams {
@@ -157,7 +158,7 @@ func hides(t *testing.T, image, stream, how string) {
 // Blocks that a killed start left only under their second names are found by readers that write nothing, and the next
 // start puts them back.
 func TestSecondNamesAreReadAndRestored(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, log, blobs, denials := filledStore(t)
 	for _, s := range storedStreams {
 		for _, how := range []string{"gone", "empty", "without the stream", "copy alone"} {
@@ -270,7 +271,7 @@ func TestLongerSecondNameIsRestored(t *testing.T) {
 // An odd entry beside the second names of a killed start affects nothing else: the other names are removed, no block of
 // the store is copied, and only unknown entries are kept.
 func TestOddSecondNameIsSetAsideAlone(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	dir, log, blobs, denials := filledStore(t)
 	junk := strings.Repeat("junk", 1000)
 	for name, c := range map[string]struct {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"maestro/events"
+	"maestro/internal/testing/race"
 )
 
 // unprivilegedEnv tells a child process of a test where its directory is.
@@ -55,7 +56,7 @@ func unprivileged(t *testing.T, fill func(dir string), test func(t *testing.T, d
 // directory, nothing is deleted, and everything works once it is corrected: nats-server would delete a stream whose
 // directory it cannot write to.
 func TestUnwritableStoreIsLeftAlone(t *testing.T) {
-	opensManyStores(t)
+	race.Without(t)
 	unprivileged(t, func(dir string) {
 		sample, _, _, _ := filledStore(t)
 		copyStore(t, sample, filepath.Join(dir, "sample"))

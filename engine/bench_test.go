@@ -27,9 +27,7 @@ func benchReport(w *world) func(key string) error {
 
 // A command takes few allocations, because its buffers are reused.
 func TestCommandAllocations(t *testing.T) {
-	if race.Enabled {
-		t.Skip("under the race detector, pools drop some of what is put back; 'make test' runs this without it, too")
-	}
+	race.Without(t)
 	const most = 25 // some are made by the test itself
 	w := newWorld(t)
 	report, next := benchReport(w), 0

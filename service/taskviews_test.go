@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"maestro/engine"
+	"maestro/internal/testing/race"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -46,6 +47,7 @@ func fatState(t *testing.T, tasks, words int) *projections.State {
 
 // A page of large tasks is created in portions of few steps and few bytes, and its memory is counted.
 func TestLargeViewsAreMadeInPortions(t *testing.T) {
+	race.Without(t)
 	const tasks, words = 200, 990
 	w := newWorld(t)
 	state := fatState(t, tasks, words)

@@ -22,7 +22,7 @@ import (
 
 // demoLease is longer than the lease of `maestro demo`, because heartbeats are slower on a machine that runs other
 // tests.
-const demoLease = 10 * time.Second
+const demoLease = 30 * time.Second
 
 // TestFleetByScript runs the fleet of `maestro demo` with the real binary. The judge must find every promised fact in
 // the log, and must notice each one that is removed from the log.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/internal/cli"
+	"maestro/internal/testing/race"
 	"maestro/internal/testing/standin"
 )
 
@@ -27,6 +28,7 @@ var verdicts = []string{"commands", "audit"}
 // TestEveryCommandPrintsOneDocument: with -o json, stdout is one JSON document, and with -o jsonl one document per
 // line, even if the flags or arguments are wrong, there is no server, or the server refuses or gives senseless answers.
 func TestEveryCommandPrintsOneDocument(t *testing.T) {
+	race.Without(t)
 	servers := map[string]string{"no server": "http://127.0.0.1:1"}
 	for name, answer := range map[string]struct {
 		status int

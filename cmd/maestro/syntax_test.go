@@ -14,6 +14,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/cli"
+	"maestro/internal/testing/race"
 	"maestro/workers/manifest"
 	"maestro/workers/prompt"
 )
@@ -112,6 +113,7 @@ var notForAgents = []string{"task edit", "input received", "session heartbeat"}
 // TestListsAreWhole: every list of what a caller may run names each command line whose permissions it has, but for
 // notForAgents, and no other, and this binary accepts its syntax.
 func TestListsAreWhole(t *testing.T) {
+	race.Without(t)
 	table := commands.CurrentRules()
 	for _, caller := range []struct {
 		who      commands.RoleSet

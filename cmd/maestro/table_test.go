@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/commands"
+	"maestro/internal/testing/race"
 )
 
 // leaves returns the commands of a tree that do something themselves.
@@ -65,6 +66,7 @@ func faultsOf(rows []commands.Row, tree *cobra.Command) []string {
 // The permission table and the command line agree: no command is missing from the table, and no list contains a command
 // that does not exist yet.
 func TestTableMatchesCommandLine(t *testing.T) {
+	race.Without(t)
 	rows := commands.CurrentRules().Rows()
 	for _, fault := range faultsOf(rows, root()) {
 		t.Error(fault)

@@ -82,10 +82,7 @@ func (d *demonstration) situation(ctx context.Context) string {
 			fmt.Fprintf(&b, "\n(maestro %s)\n%s", look[0], said)
 		}
 	}
-	if log, err := os.ReadFile(d.serverLog()); err == nil {
-		fmt.Fprintf(&b, "\n(the end of %s)\n%s", d.serverLog(), log[max(0, len(log)-logTail):])
-	}
-	return b.String()
+	return b.String() + d.logged()
 }
 
 // Run plays the main job in an empty home and judges the log. It fails if any of Maestro's promises did not hold. The

@@ -18,8 +18,15 @@ import (
 // serverLog is where all servers of the demonstration log.
 func (d *demonstration) serverLog() string { return filepath.Join(d.Dir, "server.log") }
 
-// logTail is how many bytes of it a failure quotes.
-const logTail = 8192
+// logged is the end of that log.
+func (d *demonstration) logged() string {
+	const most = 8192
+	log, err := os.ReadFile(d.serverLog())
+	if err != nil {
+		return "" // no server was started
+	}
+	return fmt.Sprintf("\n(the end of %s)\n%s", d.serverLog(), log[max(0, len(log)-most):])
+}
 
 // serve starts the server and waits until it says that it listens. A restart uses the same port.
 func (d *demonstration) serve() error {
@@ -45,7 +52,7 @@ func (d *demonstration) serve() error {
 	lines := bufio.NewReader(out)
 	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "listening on") {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // its log says why
+		_ = cmd.Wait() // its log says why, which a failure quotes
 		return fmt.Errorf("the server does not start: %s", line)
 	}
 	d.server = cmd

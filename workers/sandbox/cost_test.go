@@ -47,9 +47,7 @@ func costs(t *testing.T) (judgement, status time.Duration) {
 
 // A judgement costs less than 1 % of a `git status`, so an agent does not notice it.
 func TestJudgementCostsLittle(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector slows down the judgement alone, and not git")
-	}
+	race.Without(t)
 	judgement, status := costs(t)
 	t.Logf("%s, %.2f %% of the %s of a git status", judgement, 100*float64(judgement)/float64(status), status)
 	if float64(judgement) >= mostOfStatus*float64(status) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/internal/testing/race"
 )
 
 func bodyOf(r *http.Request) (body []byte, subject, kind string) {
@@ -782,6 +783,7 @@ func TestStoreFails(t *testing.T) {
 
 // Many events, of which some wait for long: memory is bounded, whatever the log holds.
 func TestManyEvents(t *testing.T) {
+	race.Without(t)
 	bubble(t, func(w *world) {
 		id, h := w.hook("a")
 		after := w.head()

@@ -22,10 +22,7 @@ var (
 // TestSimulation runs many seeds. It stops at the first that breaks a promise and shows its history, shortened.
 func TestSimulation(t *testing.T) {
 	var events, calls, acked int
-	seeds := *seeds
-	if race.Enabled {
-		seeds = (seeds + 1) / 2 // each takes four times as long, and 'make sim' has more of them without it
-	}
+	seeds := race.Part(*seeds) // 'make sim' has all of them, and more
 	for n := range uint64(seeds) {
 		plan := NewPlan(*from + n)
 		if *quick {
@@ -54,9 +51,7 @@ func TestSeed(t *testing.T) {
 
 // TestSameSeedSameRun checks that a seed determines the whole run. `make sim` runs it, without the race detector.
 func TestSameSeedSameRun(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector shuffles the scheduler, so that the order of simultaneous events can differ")
-	}
+	race.Without(t)
 	for n := range uint64(12) {
 		first, second := Run(t, NewPlan(n)), Run(t, NewPlan(n))
 		if first.Trace != second.Trace {

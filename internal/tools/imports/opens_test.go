@@ -32,6 +32,7 @@ var mayOpen = map[string]string{
 	"internal/cli/supervise_unix.go":       "the terminal",
 	"internal/demo/actor.go":               "files of its own server and agents",
 	"internal/demo/boundary.go":            "a file that it must not be able to read, and the kernel's about processes",
+	"internal/demo/server.go":              "the log of its own server",
 	"internal/demo/story.go":               "a file that it has written",
 	"internal/measure/benchmark/size.go":   "files of its own server",
 	"internal/tools/docgen/main.go":        "files of this module",
