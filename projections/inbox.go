@@ -46,6 +46,8 @@ type InboxItem struct {
 	SaidDone bool   `json:"saidDone,omitempty"`
 	Queue    string `json:"queue,omitempty"`
 	InputID  string `json:"inputId,omitempty"`
+	// Run is set for a question that keeps this run of the session from starting its agent.
+	Run int `json:"run,omitempty"`
 	// EntryID is the timeline entry, or the record of the refusal, that it shows.
 	EntryID string `json:"entryId,omitempty"`
 	// What names the object, Message describes the problem, in the words of its reporter.

@@ -56,6 +56,7 @@ func (b *inbox) question(x *Input) {
 			SessionID: x.SessionID,
 			TaskID:    cmp.Or(first(x.TaskIDs), b.heldUp(session, x)),
 			InputID:   x.ID,
+			Run:       x.Run,
 			What:      b.nameOf(x.SessionID),
 			SaidDone:  done,
 			Message:   x.Question,

@@ -143,6 +143,8 @@ type InputView struct {
 	SessionName string   `json:"sessionName,omitempty"`
 	TaskIDs     []string `json:"taskIds"`
 	TaskTitles  []string `json:"taskTitles,omitempty"`
+	// Run is the run that cannot start without the answer; 0 for a question of the session itself.
+	Run int `json:"run,omitempty"`
 	// OnTask is the task at which the session worked when it asked, if TaskIDs names none and that is known.
 	OnTask   string `json:"onTask,omitempty"`
 	Question string `json:"question"`
@@ -183,6 +185,7 @@ func (s *State) InputView(x *Input, now int64) InputView {
 		SessionName: s.sessionName(x.SessionID),
 		TaskIDs:     list(x.TaskIDs),
 		TaskTitles:  titles,
+		Run:         x.Run,
 		OnTask:      x.OnTask,
 		Question:    x.Question,
 		Blob:        x.Blob,

@@ -131,6 +131,7 @@ func (v View) mail(x *projections.Session, id string) wire.Mail {
 		Text:     text,
 		Cut:      cut,
 		Question: question,
+		Run:      asked.Run,
 		At:       events.Millis(asked.AnsweredAt),
 	}
 }

@@ -37,6 +37,8 @@ type Mail struct {
 	Cut bool `json:"cut,omitempty" doc:"true: the question, or the task that it is about, has the whole text"`
 	// Question is set for an answer.
 	Question string `json:"question,omitempty" doc:"of an answer: what the session asked"`
+	// Run is set for the answer to a question of the session's supervisor, which the agent need not see.
+	Run int `json:"run,omitempty" doc:"of an answer: the run that asked before it could start its agent"`
 	// About is set for everything but an answer.
 	About      string        `json:"about,omitempty" doc:"the task that it is about"`
 	AboutTitle string        `json:"aboutTitle,omitempty" doc:"the title of that task"`

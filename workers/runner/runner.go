@@ -307,7 +307,7 @@ func (r *Runner) layersOf(x wire.RunnerSession) []string {
 func (r *Runner) start(ctx context.Context, x wire.RunnerSession) {
 	err := r.supervise(ctx, x)
 	if err == nil {
-		r.Logger.Info("an agent is launched", "session", x.ID, "run", x.Run)
+		r.Logger.Info("a run begins; its agent is launched once the checks pass", "session", x.ID, "run", x.Run)
 		return
 	}
 	r.Logger.Error("an agent could not be launched", "session", x.ID, "run", x.Run, "why", err)

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,8 +36,6 @@ type mailbox struct {
 	unread []wire.Mail
 	// shown are the ids that were given to the agent; the server is told until it knows.
 	shown map[string]bool
-	// reserved are the questions of the supervisor itself: their answers are not for the agent.
-	reserved map[string]bool
 	// changed is closed when mail comes.
 	changed chan struct{}
 	// giving counts the times that the agent is being given mail; given is closed when that is over.
@@ -56,8 +55,6 @@ func newMailbox(
 		shown:   map[string]bool{},
 		changed: make(chan struct{}),
 		given:   make(chan struct{}),
-
-		reserved: map[string]bool{},
 	}
 }
 
@@ -123,13 +120,6 @@ func (m *mailbox) waits() <-chan struct{} {
 	return m.changed
 }
 
-// reserve keeps the answer to a question of the supervisor itself from the agent.
-func (m *mailbox) reserve(input string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.reserved[input] = true
-}
-
 // answer returns the answer to a question of the supervisor itself, if it is there.
 func (m *mailbox) answer(input string) (wire.Mail, bool) {
 	m.mu.Lock()
@@ -142,6 +132,26 @@ func (m *mailbox) answer(input string) (wire.Mail, bool) {
 	return wire.Mail{}, false
 }
 
+// ofSupervisor reports whether mail is the answer to a question of the supervisor itself: it is not for the agent.
+func ofSupervisor(one wire.Mail) bool { return one.Run != 0 }
+
+// confirmOwn tells the server that the answers to the questions of the supervisor itself were read, also to those of
+// earlier runs. What a session confirms makes it running, so this waits until its agent starts, or never will.
+func (m *mailbox) confirmOwn(ctx context.Context) {
+	m.mu.Lock()
+	var own []string
+	for _, one := range m.unread {
+		if ofSupervisor(one) {
+			own = append(own, one.ID)
+		}
+	}
+	m.unread = slices.DeleteFunc(m.unread, ofSupervisor)
+	m.mu.Unlock()
+	for _, id := range own {
+		m.confirm(ctx, id)
+	}
+}
+
 // take returns the unread mail as a text for the agent, "" if there is none, and what to call once it is known whether
 // the agent got it. Mail that it did not get comes again.
 func (m *mailbox) take() (text string, handed func(ctx context.Context, got bool)) {
@@ -149,7 +159,7 @@ func (m *mailbox) take() (text string, handed func(ctx context.Context, got bool
 	defer m.mu.Unlock()
 	var pieces, kept []wire.Mail
 	for _, one := range m.unread {
-		if m.reserved[one.ID] {
+		if ofSupervisor(one) {
 			kept = append(kept, one)
 			continue
 		}

@@ -2,11 +2,19 @@ package supervisor
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/events"
 	"maestro/service/wire"
 )
 
@@ -44,5 +52,46 @@ func TestMailSettles(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The answers to the supervisor's own questions are not for the agent. The server hears that they were read when the
+// agent starts, and not before: what a session confirms makes it running.
+func TestAnswersToTheSupervisorItself(t *testing.T) {
+	var confirmed []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body commands.ReceiveInput
+		err := json.NewDecoder(r.Body).Decode(&body)
+		if err != nil || !strings.HasSuffix(r.URL.Path, "input:received") {
+			t.Errorf("%s: %v", r.URL.Path, err)
+		}
+		confirmed = append(confirmed, body.InputID)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{}`))
+	}))
+	defer server.Close()
+	c := &calls{after: time.After, session: client.New(server.URL, "")}
+	m := newMailbox(c, "s", slog.New(slog.DiscardHandler), nil, nil)
+	m.came([]wire.Mail{
+		{ID: "input_1", Text: events.PreflightRetry, Run: 1},
+		{ID: "input_2", Text: events.PreflightRetry, Run: 2},
+		{ID: "message_1", Text: "Go on"},
+	})
+	for range 2 { // it stays until it is confirmed
+		if mail, ok := m.answer("input_2"); !ok || mail.Text != events.PreflightRetry {
+			t.Fatalf("the answer is %+v", mail)
+		}
+	}
+	if len(confirmed) > 0 {
+		t.Errorf("%q are confirmed before the agent starts", confirmed)
+	}
+	text, handed := m.take()
+	if !strings.Contains(text, "Go on") || strings.Contains(text, events.PreflightRetry) {
+		t.Errorf("the agent gets %q", text)
+	}
+	handed(t.Context(), false)
+	m.confirmOwn(t.Context())
+	if want := []string{"input_1", "input_2"}; !slices.Equal(confirmed, want) {
+		t.Errorf("%q are confirmed, want %q", confirmed, want)
 	}
 }

@@ -60,6 +60,7 @@ func (s *supervisor) work(
 			launch.Prompt += "\n" + mail
 		}
 	}
+	s.mail.confirmOwn(ctx)
 	exit := Exit{Conversation: s.Conversation}
 	for reminded := 0; ; {
 		s.limit(&launch)
@@ -229,10 +230,11 @@ func (s *supervisor) escalate(ctx context.Context, failed *preflight.Failure, at
 	}
 	left := s.leavePlace()
 	text, err := s.answerTo(ctx, input)
-	if err != nil || text == events.PreflightGiveUp {
-		return false, err
-	}
-	if left {
+	switch {
+	case err == nil && text == events.PreflightGiveUp:
+		s.mail.confirmOwn(ctx)
+		return false, nil
+	case err == nil && left:
 		err = s.takePlace(ctx)
 	}
 	return err == nil, err
@@ -240,11 +242,9 @@ func (s *supervisor) escalate(ctx context.Context, failed *preflight.Failure, at
 
 // answerTo waits for the answer to a question of the run.
 func (s *supervisor) answerTo(ctx context.Context, input string) (string, error) {
-	s.mail.reserve(input)
 	for {
 		came := s.mail.waits()
 		if mail, ok := s.mail.answer(input); ok {
-			s.mail.confirm(ctx, input)
 			return mail.Text, nil
 		}
 		select {

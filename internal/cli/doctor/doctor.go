@@ -39,6 +39,7 @@ var checks = []check{
 	{"refusals", lookAtRefusals},
 	{"webhooks", lookAtWebhooks},
 	{"named tokens", lookAtTokens},
+	{"runs that wait for an answer", lookAtRuns},
 	{"the home's files", lookAtHome},
 	{"the configuration", lookAtConfig},
 	{"the store", lookAtStore},

@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"strings"
+
+	"maestro/internal/safetext"
+	"maestro/service/wire"
+)
+
+// LaunchQuestion returns what a run asks that cannot start its agent, in one line, and how it is answered.
+func LaunchQuestion(item wire.InboxItem) (asks, next string) {
+	asks, _, _ = strings.Cut(item.Message, "\n")
+	answers := make([]string, len(item.Options))
+	for i, option := range item.Options {
+		answers[i] = Quoted(option)
+	}
+	if len(answers) == 0 {
+		answers = []string{`"<answer>"`}
+	}
+	next = "`maestro inbox --session " + item.SessionID + "` says what repairs it; then run `maestro input answer " +
+		item.InputID + " " + answers[0] + "`"
+	if len(answers) > 1 {
+		next += ", or answer " + strings.Join(answers[1:], " or ")
+	}
+	return safetext.OneLine(asks), next
+}
