@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"maestro/events"
 	"maestro/internal/safetext"
@@ -74,11 +75,12 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 			return nil, nil
 		}
 		return nil, &Refusal{
-			Code:    CodeConflict,
-			Message: "Question '" + asked.ID + "' was already answered: " + safetext.Printable(asked.Answer),
-			Why:     "a question is answered once",
-			Next: "if the answer has changed, tell the session: `maestro session message " + asked.SessionID +
-				" \"<text>\"`",
+			Code: CodeConflict,
+			Message: "Question '" + asked.ID + "' was already answered: " + safetext.Printable(asked.Answer) +
+				" (" + ByWhom(asked.AnsweredBy) + ", at " +
+				time.UnixMilli(asked.AnsweredAt).UTC().Format(time.RFC3339) + ")",
+			Why:  "a question is answered once",
+			Next: afterAnswer(s, asked, asker),
 		}
 	case projections.InputVoid:
 		return nil, &Refusal{
@@ -121,6 +123,23 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 		answered.TaskIDs = asked.TaskIDs
 	}
 	return answered, nil
+}
+
+// afterAnswer says what can still be done about a question that was answered. Its asker is nil if it was deleted.
+func afterAnswer(s *projections.State, asked *projections.Input, asker *projections.Session) string {
+	switch {
+	case asker == nil || asker.Ended():
+		return "see `maestro why " + asked.SessionID + "`"
+	case asked.Run == 0:
+		return "if the answer has changed, tell the session: `maestro session message " + asked.SessionID +
+			" \"<text>\"`"
+	}
+	for open := range s.OpenQuestionsFrom(asked.SessionID) {
+		if open.Run != 0 && s.InputStatus(open) == projections.InputOpen {
+			return "the run asked again: answer that with `maestro input answer " + open.ID + " \"…\"`"
+		}
+	}
+	return "see `maestro session info " + asked.SessionID + "`"
 }
 
 // Warnings implements Warner.

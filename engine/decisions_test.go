@@ -3074,7 +3074,7 @@ func TestInputDecisions(t *testing.T) {
 			"answer differently",
 			[]step{open, answer("o", "so")},
 			answer("admin", "no"), "CONFLICT",
-			"was already answered: so",
+			"was already answered: so (session '{o}', at 2",
 		},
 		{
 			"answer differently after it was received",

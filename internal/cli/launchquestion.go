@@ -1,11 +1,27 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
+	"maestro/api/client"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
+
+// launchQuestions returns the open questions of a session's run that cannot start its agent.
+func launchQuestions(ctx context.Context, a *Run, session string) (open []wire.InboxItem) {
+	items, err := Ask(ctx, a, (*client.Client).Inbox, wire.InboxFilter{SessionID: session, Kind: "question"})
+	if err != nil {
+		return nil // nothing is known of any
+	}
+	for _, item := range items {
+		if item.Run != 0 {
+			open = append(open, item)
+		}
+	}
+	return open
+}
 
 // LaunchQuestion returns what a run asks that cannot start its agent, in one line, and how it is answered.
 func LaunchQuestion(item wire.InboxItem) (asks, next string) {
