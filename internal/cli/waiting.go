@@ -29,6 +29,54 @@ func inSlices(
 	ctx context.Context, a *Run, c *client.Client, timeout time.Duration,
 	ask func(ctx context.Context, slice time.Duration) (bool, error),
 ) (over bool, err error) {
+	at, asked := contact{Run: a}, false
+	return inSlicesQuietly(ctx, a, c, timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
+		if at.away {
+			slice = 0 // an answer at once says that the server is back
+		}
+		done, err := ask(ctx, slice)
+		switch {
+		case err == nil:
+			at.made()
+		case ctx.Err() == nil && (stopping(err) || asked && serverAway(err)):
+			at.lost()
+		}
+		asked = true
+		return done, err
+	})
+}
+
+// contact tells the user of a waiting command once that its server is away, and once that it is back.
+type contact struct {
+	*Run
+	away, connected bool
+}
+
+// made notes that the server answers.
+func (c *contact) made() {
+	if c.away {
+		c.Say("maestro: connected%s\n", map[bool]string{true: " again"}[c.connected])
+	}
+	c.away, c.connected = false, true
+}
+
+// lost notes that it does not, and that it is asked again.
+func (c *contact) lost() {
+	if !c.away {
+		lost := "the connection to the server is lost"
+		if !c.connected {
+			lost = "there is no connection to the server yet"
+		}
+		c.Say("maestro: %s; trying again\n", lost)
+	}
+	c.away = true
+}
+
+// inSlicesQuietly is inSlices for a call that says itself whether there is a server.
+func inSlicesQuietly(
+	ctx context.Context, a *Run, c *client.Client, timeout time.Duration,
+	ask func(ctx context.Context, slice time.Duration) (bool, error),
+) (over bool, err error) {
 	ctx, done := a.whileParentLives(ctx)
 	defer done()
 	over, err = untilOver(ctx, a, c, timeout, ask)

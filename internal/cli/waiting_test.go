@@ -50,6 +50,11 @@ func TestWaitsThroughARestart(t *testing.T) {
 		if got.code != test.code || got.stdout != test.stdout {
 			t.Errorf("%s: %+v", test.name, got)
 		}
+		const lost, back = "the connection to the server is lost; trying again\n", "connected again\n"
+		if test.name == "a restart" && (strings.Count(got.stderr, lost) != 1 || strings.Count(got.stderr, back) != 1) ||
+			test.name != "a restart" && strings.Contains(got.stderr, "trying again") {
+			t.Errorf("%s: it says of the server %q", test.name, got.stderr)
+		}
 		if test.code == ExitNoConnection && !strings.Contains(got.stderr, "maestro input wait q") {
 			t.Errorf("%s: the error does not say how to continue: %s", test.name, got.stderr)
 		}

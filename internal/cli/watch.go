@@ -99,34 +99,24 @@ const forever = time.Duration(math.MaxInt64)
 func follow(
 	ctx context.Context, a *Run, server *client.Client, filter wire.LiveFilter, each func(client.LiveMessage) error,
 ) error {
-	away, connected := false, false
-	_, err := inSlices(ctx, a, server, forever, func(ctx context.Context, _ time.Duration) (bool, error) {
+	at := contact{Run: a}
+	_, err := inSlicesQuietly(ctx, a, server, forever, func(ctx context.Context, _ time.Duration) (bool, error) {
 		begun := false
 		err := server.Live(ctx, filter, func(m client.LiveMessage) error {
-			if begun = true; away {
-				a.Say("maestro: connected%s\n", map[bool]string{true: " again"}[connected])
-				away = false
-			}
-			connected = true
+			begun = true
+			at.made()
 			if m.Position != "" {
 				filter.After = m.Position
 			}
 			return each(m)
 		})
-		if err == nil || ctx.Err() != nil || !comesBack(err) || !connected && IsInsecure(err) {
+		if err == nil || ctx.Err() != nil || !comesBack(err) || !at.connected && IsInsecure(err) {
 			return false, err
 		}
 		if begun {
 			return false, nil // it is asked again at once
 		}
-		if !away {
-			lost := "the connection to the server is lost"
-			if !connected {
-				lost = "there is no connection to the server yet"
-			}
-			a.Say("maestro: %s; trying again\n", lost)
-			away = true
-		}
+		at.lost()
 		return false, &client.ConnectionError{URL: server.Base(), Err: err}
 	})
 	if errors.Is(err, context.Canceled) { // its regular end needs no words
