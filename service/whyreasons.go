@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"maestro/commands"
 	"maestro/events"
@@ -55,7 +57,20 @@ func (v View) whySession(x *projections.Session) []reason {
 	case x.Status == events.SessionSaidDone:
 		return []reason{{what: fmt.Sprintf("session %s is completed", x.ID), sequence: x.DoneSequence}}
 	}
+	gaveUp := v.gaveUp(x)
+	switch {
+	case gaveUp != nil:
+		what += ": " + answeredWith(gaveUp)
+	case x.Ended() && x.GoneBy == commands.System().Source() && x.TimeLimit > 0:
+		what += ": its time limit of " + inWords(time.Duration(x.TimeLimit)*time.Millisecond) + " was reached"
+	}
 	reasons := v.because(fmt.Sprintf("session %s is %s", x.ID, what), cause)
+	if gaveUp != nil {
+		reasons = append(reasons, reason{
+			what:     fmt.Sprintf("run %d of session %s was given up", gaveUp.Run, x.ID),
+			sequence: gaveUp.AnsweredSequence,
+		})
+	}
 	if word := v.LastWord(x); word != nil {
 		reasons = append(reasons, reason{
 			what:     "the last report of session " + x.ID + " says that it cannot continue",
@@ -63,13 +78,57 @@ func (v View) whySession(x *projections.Session) []reason {
 		})
 	}
 	endedBy := x.Ended() && x.LastRun().Exited() && x.LastRun().Status != "" // which is the cause already
-	if exit := v.Exit(x); exit != nil && !endedBy {
+	exit := v.Exit(x)
+	endedWith := exit != nil && x.Ended() && len(reasons) > 0 && exit.Sequence > reasons[0].sequence
+	if exit != nil && !endedBy && !endedWith { // an agent that was ended with its session says nothing of the cause
 		reasons = append(reasons, reason{
 			what:     "nothing was heard from session " + x.ID + " after " + exit.Exited(),
 			sequence: exit.Sequence,
 		})
 	}
 	return reasons
+}
+
+// gaveUp returns the question that its user answered by giving up the last run, before its agent was launched; nil if
+// that is not how the session ended.
+func (v View) gaveUp(x *projections.Session) *projections.Input {
+	run := x.LastRun()
+	if !x.Ended() || !run.Exited() || run.Status == "" || run.ExitCode != nil || run.Signal != "" {
+		return nil // nothing ended it before it had a process
+	}
+	for _, id := range v.InputIDsFrom(x.ProjectID, run.ClaimedAt) {
+		asked := v.Input(id)
+		if v.Worked(1); asked.AskedAt > run.ExitedAt {
+			break
+		}
+		if asked.SessionID == x.ID && asked.Run == run.Number && asked.Answer == events.PreflightGiveUp {
+			return asked
+		}
+	}
+	return nil
+}
+
+// answeredWith says how a question was answered, and which one.
+func answeredWith(asked *projections.Input) string {
+	question, _, _ := strings.Cut(asked.Question, "\n")
+	return fmt.Sprintf("%s answered '%s' to the question \"%s\"", commands.ByWhom(asked.AnsweredBy), asked.Answer,
+		question)
+}
+
+// inWords writes a duration with the largest unit of which it is a whole number.
+func inWords(d time.Duration) string {
+	for _, unit := range []struct {
+		name   string
+		length time.Duration
+	}{{"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}} {
+		if n := d / unit.length; n > 0 && d%unit.length == 0 {
+			if n == 1 {
+				return "1 " + unit.name
+			}
+			return fmt.Sprintf("%d %ss", n, unit.name)
+		}
+	}
+	return d.String()
 }
 
 // whyWaiting explains for what an open task waits: first what nothing completes any more.
