@@ -148,6 +148,9 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 			strings.Join(session.Unmet, ", "),
 		)
 	}
+	if spawned, ok := data.(*events.SessionSpawned); ok {
+		a.warnOfMissingAgent(ctx, server, spawned)
+	}
 	if quiet && !a.JSON {
 		a.Print("%s\n", session.SessionID)
 		return nil

@@ -148,26 +148,14 @@ func (x *examination) launcher(ctx context.Context) *wire.Runner {
 	if err != nil {
 		return nil // the checks of the server say so
 	}
-	host, _ := os.Hostname()
-	for i, r := range list.Runners {
-		if r.Workspaces != "" && r.Host == host && (x.runner == nil || r.SeenAt > x.runner.SeenAt) {
-			x.runner = &list.Runners[i]
-		}
-	}
+	x.runner = cli.RunnerHere(list, "")
 	return x.runner
 }
 
 // environ returns the environment in which agents are looked for: that of this shell, with the server's PATH where that
 // is known.
-func (x *examination) environ(ctx context.Context) (environ []string) {
-	env := maps.Clone(x.Env)
-	if r := x.launcher(ctx); r != nil && r.SearchPath != "" {
-		env["PATH"] = r.SearchPath
-	}
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		environ = append(environ, name+"="+env[name])
-	}
-	return environ
+func (x *examination) environ(ctx context.Context) []string {
+	return cli.RunnerEnviron(x.Env, x.launcher(ctx))
 }
 
 // searched says in whose PATH an agent's program was looked for.
