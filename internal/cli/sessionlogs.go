@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,6 +45,11 @@ type sessionLogs struct {
 	*Run
 	follow, raw bool
 	of          string
+
+	session string
+	home    *home.Home
+	// records are those of a single JSON document.
+	records []any
 }
 
 func newSessionLogs(a *Run) *cobra.Command {
@@ -62,7 +66,12 @@ one JSON object for each decision about a tool call; and supervisor, the log of
 the process that runs the agent.
 
 The logs are on the machine where the agent runs: the one with the home of its
-runner. With --follow, the command goes on until the run ends.`,
+runner. They are shown also if the server is away. With --follow, the command
+waits until the agent starts, says for what, and goes on until the run ends.
+
+With -o jsonl, each line is an object: its kind is said, called, returned,
+retrying or ended, or line for a line that is shown as it is; a decision is the
+object of its log. With --json, one document has them all.`,
 		RunE: Running(c.run),
 	}
 	f := cmd.Flags()
@@ -79,12 +88,16 @@ func (c *sessionLogs) run(ctx context.Context, args []string) error {
 		return failure.Usage("%s is not the id of a session", Quoted(args[0])).
 			WithNext("see `maestro session list`")
 	}
+	if c.follow && c.oneDocument() {
+		return severalDocuments("--follow")
+	}
 	h, err := c.existingHome()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = h.Close() }()
-	saved, err := c.launched(ctx, h, args[0])
+	c.session, c.home, c.records = args[0], h, []any{}
+	saved, err := c.launched(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,19 +107,14 @@ func (c *sessionLogs) run(ctx context.Context, args []string) error {
 	case logErrors:
 		file, words = saved.Errors, false
 	case logDecisions:
-		file, words = h.DecisionsPath(args[0]), false
+		file, words = h.DecisionsPath(c.session), false
 	case logSupervisor:
-		file, words = h.SupervisorLogPath(args[0]), false
+		file, words = h.SupervisorLogPath(c.session), false
 	default:
 		return failure.Usage("--of is output, errors, decisions or supervisor, not %s", Quoted(c.of))
 	}
 	if file == "" {
-		return &failure.Error{
-			Code:    failure.NotFound,
-			Message: "The agent of session '" + args[0] + "' has printed nothing yet: it was not launched",
-			Next: "see `maestro session info " + args[0] + "`, and `maestro session logs " + args[0] +
-				" --of supervisor`",
-		}
+		return c.notLaunched(ctx)
 	}
 	show := c.copy
 	if words && !c.raw {
@@ -120,86 +128,53 @@ func (c *sessionLogs) run(ctx context.Context, args []string) error {
 	err = c.read(ctx, file, func(line []byte) {
 		shown = true
 		show(line)
-	}, func() bool { return !h.Supervised(args[0]) })
-	if err == nil && c.of == logOutput {
-		c.tellOfErrors(ctx, h, args[0], shown)
+	}, func() bool { return !h.Supervised(c.session) })
+	if err != nil {
+		return err
 	}
-	return err
+	if c.JSON && c.format != "jsonl" {
+		c.Result(c.records, nil)
+	}
+	if c.of == logOutput {
+		c.tellOfErrors(ctx, shown)
+	}
+	if c.follow {
+		c.tellOfEnd(ctx)
+	}
+	return nil
 }
 
 // tellOfErrors says where to look if the agent failed, or printed nothing: a program says on its standard error why it
 // cannot work.
-func (c *sessionLogs) tellOfErrors(ctx context.Context, h *home.Home, session string, shown bool) {
-	saved, err := c.saved(ctx, h, session)
-	if err != nil || saved.Exit == nil {
+func (c *sessionLogs) tellOfErrors(ctx context.Context, shown bool) {
+	saved, known, err := c.saved()
+	if err != nil || !known || saved.Exit == nil {
 		return
 	}
 	unexplained := saved.Exit.Code != nil && *saved.Exit.Code > 0 && saved.Exit.Reason == ""
 	if shown && !unexplained {
 		return // nothing failed, or it is known what did: somebody killed it, or its output says it
 	}
-	if server, err := c.Connect(ctx); err == nil {
-		// An agent may end by itself when its session is killed, before its supervisor ends it.
-		if x, err := server.Session(ctx, session); err == nil && x.Status == events.SessionStopped {
-			return
-		}
+	// An agent may end by itself when its session is killed, before its supervisor ends it.
+	if x, err := c.asServer(ctx); err == nil && x.Status == events.SessionStopped {
+		return
 	}
 	if info, err := os.Lstat(saved.Errors); err == nil && info.Size() > 0 {
 		c.Say("maestro: the agent also wrote to its standard error: see `maestro session logs %s --of errors`\n",
-			session)
+			c.session)
 	}
 }
 
-// launched returns what the supervisor of a session saved on this machine. With --follow, it waits for the launch of an
-// agent, as long as the session has not ended.
-func (c *sessionLogs) launched(ctx context.Context, h *home.Home, session string) (supervisor.Saved, error) {
-	for {
-		saved, err := c.saved(ctx, h, session)
-		var missing *failure.Error
-		if err != nil && !errors.As(err, &missing) {
-			return saved, err
-		}
-		began := err == nil && (saved.Output != "" || saved.Exit != nil)
-		if began || !c.follow || c.of != logOutput {
-			return saved, err
-		}
-		server, failed := c.Connect(ctx)
-		if failed != nil {
-			return saved, cmp.Or(err, failed)
-		}
-		x, failed := server.Session(ctx, session)
-		if failed != nil || x.EndedAt != nil || x.Run != nil && x.Run.Host != hostname() {
-			return saved, err
-		}
-		select {
-		case <-time.After(logLookEvery):
-		case <-ctx.Done():
-			return saved, Interrupted()
-		}
+// saved returns what the supervisor of the session saved on this machine, if it did.
+func (c *sessionLogs) saved() (saved supervisor.Saved, known bool, err error) {
+	content, err := c.home.ReadRun(c.session)
+	if errors.Is(err, fs.ErrNotExist) {
+		return saved, false, nil
 	}
-}
-
-// saved returns what the supervisor of a session saved on this machine.
-func (c *sessionLogs) saved(ctx context.Context, h *home.Home, session string) (saved supervisor.Saved, err error) {
-	content, err := h.ReadRun(session)
 	if err == nil {
 		err = json.Unmarshal(content, &saved)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return saved, err
-	}
-	missing := &failure.Error{
-		Code:    failure.NotFound,
-		Message: "No agent of session '" + session + "' ran on this machine",
-		Next: "see `maestro session info " + session +
-			"`: it says which runner has the session, and on which machine",
-	}
-	if server, err := c.Connect(ctx); err == nil {
-		if x, err := server.Session(ctx, session); err == nil && x.Run != nil && x.Run.Host != "" {
-			missing.Why = "its agent runs on " + x.Run.Host
-		}
-	}
-	return saved, missing
+	return saved, err == nil, err
 }
 
 // readerOf returns the reader of an agent's output. An agent that is not configured any more printed text.
@@ -260,6 +235,10 @@ func (c *sessionLogs) read(ctx context.Context, name string, show func(line []by
 
 // copy shows a line as it is, without what would control a terminal.
 func (c *sessionLogs) copy(line []byte) {
+	if c.JSON {
+		c.record(lineRecord(line, c.of == logDecisions))
+		return
+	}
 	if c.terminal() {
 		c.Print("%s\n", safetext.Harmless(strings.TrimRight(string(line), "\n")))
 		return
@@ -270,6 +249,12 @@ func (c *sessionLogs) copy(line []byte) {
 // tell shows in words what a line of the output says.
 func (c *sessionLogs) tell(reader agent.Reader, line []byte) {
 	for _, o := range reader.Read(bytes.TrimRight(line, "\r\n")) {
+		if record, ok := recordOf(o); c.JSON {
+			if ok {
+				c.record(record)
+			}
+			continue
+		}
 		if text := observationText(o); text != "" {
 			c.Print("%s\n", text)
 		}
