@@ -3738,6 +3738,11 @@ export interface components {
             priority?: string;
             projectId: string;
             queue?: string;
+            /**
+             * Format: int64
+             * @description Set for a question that keeps this run of the session from starting its agent.
+             */
+            run?: number;
             /** @description Marks a question of a session that has since said that its work is done. */
             saidDone?: boolean;
             sessionId?: string;
@@ -3794,6 +3799,11 @@ export interface components {
             projectId: string;
             question: string;
             redacted?: components["schemas"]["Redaction"];
+            /**
+             * Format: int64
+             * @description The run that cannot start without the answer; 0 for a question of the session itself.
+             */
+            run?: number;
             sessionId: string;
             /** @description The name of that session, taskTitles the titles of those tasks, in the same order. */
             sessionName?: string;
@@ -4111,6 +4121,11 @@ export interface components {
             kind: "answer" | "message" | "reopened" | "unblocked" | "blocked" | "cancelled" | "completed" | "deleted";
             /** @description of an answer: what the session asked */
             question?: string;
+            /**
+             * Format: int64
+             * @description of an answer: the run that asked before it could start its agent
+             */
+            run?: number;
             /** @description the answer, the message, or the reason, if one was given */
             text: string;
         };
