@@ -69,7 +69,10 @@ func generateManifest(ctx context.Context, a *Run, o generating) error {
 	if o.Project == "" && len(o.TaskIDs) == 0 {
 		o.Project = a.Getenv(wire.EnvProjectID)
 	}
-	var err error
+	err := makeAbsolute(&o.WorkingDirectory)
+	if err != nil {
+		return err
+	}
 	if o.Context, err = readContext(a, o.contextFile); err != nil {
 		return err
 	}

@@ -139,6 +139,7 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 	}
 	if o.byName {
 		err = i.projectNamed(ctx, p, o.name)
+		a.warnOfDirectory(ctx, i.directory)
 	}
 	if err == nil && !i.absent {
 		err = i.look(ctx, p)
@@ -217,6 +218,8 @@ type applying struct {
 	dryRun, absent, user bool
 	// detachedAll says that tasks were detached.
 	detachedAll bool
+	// directory is that of a project that was created.
+	directory string
 	// warnings are those of the server, without repetitions.
 	warnings []string
 }
@@ -255,6 +258,10 @@ func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) 
 		return f
 	}
 	body := &commands.CreateProject{Name: name, Description: p.Description, WorkingDir: p.WorkingDir}
+	if err := makeAbsolute(&body.WorkingDir); err != nil {
+		return err
+	}
+	i.directory = body.WorkingDir
 	if i.absent = i.dryRun; i.key == "" && !i.dryRun {
 		i.Project, err = i.createNamed(ctx, body)
 	} else {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -143,6 +144,9 @@ func (c *projectCreate) run(ctx context.Context, args []string) error {
 		return err
 	}
 	answer, err := c.send(ctx, "project:create", &c.body, c.key)
+	if err == nil || errors.Is(err, errDone) {
+		c.warnOfDirectory(ctx, c.body.WorkingDir)
+	}
 	if err != nil {
 		return err
 	}
@@ -176,7 +180,11 @@ func newProjectUpdate(a *Run) *cobra.Command {
 		"Updated project %[1]s", "name", "description", "working-dir")
 	update := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := update(cmd, args); err != nil {
+		err := update(cmd, args)
+		if body.WorkingDir != nil && (err == nil || errors.Is(err, errDone)) {
+			a.warnOfDirectory(cmd.Context(), *body.WorkingDir)
+		}
+		if err != nil {
 			return err
 		}
 		if body.Name != nil {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -58,20 +57,22 @@ func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if dir := c.body.WorkingDirectory; dir != "" {
-		if c.body.WorkingDirectory, err = filepath.Abs(dir); err != nil {
-			return err
-		}
+	if err := makeAbsolute(&c.body.WorkingDirectory); err != nil {
+		return err
 	}
+	var m *manifest.Manifest
 	switch {
 	case c.file != "":
-		err = spawnWith(ctx, c.Run, c.file, &c.body)
+		m, err = spawnWith(ctx, c.Run, c.file, &c.body)
 	case c.body.Like != nil && len(c.body.TaskIDs) == 0 && !c.cmd.Flags().Changed("project"):
 		c.body.Project = "" // that of the other session
 	default:
 		c.body.Project, err = c.project(ctx, c.body.Project, c.body.TaskIDs...)
 	}
 	if err != nil {
+		return err
+	}
+	if err := c.refuseDirectory(ctx, m); err != nil {
 		return err
 	}
 	answer, err := c.send(ctx, "session:spawn", &c.body, c.key)
@@ -82,14 +83,15 @@ func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
 }
 
 // spawnWith uses a manifest to describe the session. The server refuses flags that contradict it.
-func spawnWith(ctx context.Context, a *Run, file string, body *commands.SpawnSession) error {
-	m, err := uploadManifest(ctx, a, file, body.Role)
-	if err != nil {
-		return err
+func spawnWith(
+	ctx context.Context, a *Run, file string, body *commands.SpawnSession,
+) (m *manifest.Manifest, err error) {
+	if m, err = uploadManifest(ctx, a, file, body.Role); err != nil {
+		return nil, err
 	}
 	body.ManifestDigest = manifest.Digest(m.Canonical())
 	body.Project, err = projectOfManifest(ctx, a, m, body.Project)
-	return err
+	return m, err
 }
 
 // sessionMade is the JSON output of a command that creates a session.

@@ -74,6 +74,16 @@ type Runners struct {
 	Runners []Runner `json:"runners"`
 }
 
+// On returns the runner that asked last of those that launch agents on a machine; nil if there is none.
+func (r Runners) On(host string) (last *Runner) {
+	for i, x := range r.Runners {
+		if x.Workspaces != "" && x.Host == host && (last == nil || x.SeenAt > last.SeenAt) {
+			last = &r.Runners[i]
+		}
+	}
+	return last
+}
+
 // Runner is what a runner said about itself last.
 type Runner struct {
 	Name    string   `json:"name"`

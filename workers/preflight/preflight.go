@@ -140,6 +140,31 @@ func Prepare(o Options) (Dirs, error) {
 	return d, roomy(o, d)
 }
 
+// Target makes those checks of Prepare that say, before there is a run, whether an agent may work in o.Target: they
+// change nothing. It leaves out the access, which Prepare may correct, and the room. A failure is a *Failure.
+func Target(o Options) error {
+	if o.Target == "" {
+		return nil
+	}
+	target, err := absolute(o.Target)
+	if err != nil {
+		return err
+	}
+	if err := isTarget(target); err != nil {
+		return err
+	}
+	target = resolved(target)
+	if err := outOfHome(o, target); err != nil {
+		return err
+	}
+	return fit(o, target)
+}
+
+// isTarget fails unless a target is a directory.
+func isTarget(path string) error {
+	return isDir(path, CheckTarget, "spawn a session with another --working-directory")
+}
+
 // resolved returns a path without links, as far as that is known.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -177,16 +202,27 @@ func ownDirIn(workspace, name string) error {
 	return errors.Join(OwnDir(root, name), root.Close())
 }
 
-// absolute returns a path as it is meant: ~ is the user's home directory.
-func absolute(path string) (string, error) {
+// absolute returns a path as it is meant: ~ is the user's home directory. It fails with a *Failure.
+func absolute(path string) (full string, err error) {
+	full = path
 	if path == "~" || strings.HasPrefix(path, "~/") {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		path = filepath.Join(home, strings.TrimPrefix(path, "~"))
+		var home string
+		home, err = os.UserHomeDir()
+		full = filepath.Join(home, strings.TrimPrefix(path, "~"))
 	}
-	return filepath.Abs(path)
+	if err == nil {
+		full, err = filepath.Abs(full)
+	}
+	if err != nil {
+		return "", &Failure{
+			Check:   CheckPaths,
+			Path:    path,
+			Message: "The path " + path + " cannot be made absolute",
+			Fix:     "give an absolute path",
+			Err:     err,
+		}
+	}
+	return full, nil
 }
 
 // exist checks that the directories exist, and creates the workspace.
@@ -198,13 +234,7 @@ func exist(o Options) (d Dirs, err error) {
 			continue
 		}
 		if *path.to, err = absolute(*path.from); err != nil {
-			return d, &Failure{
-				Check:   CheckPaths,
-				Path:    *path.from,
-				Message: "The path " + *path.from + " cannot be made absolute",
-				Fix:     "give an absolute path",
-				Err:     err,
-			}
+			return d, err
 		}
 	}
 	d.Workspace = filepath.Join(d.Workspace, o.Session)
@@ -226,7 +256,7 @@ func exist(o Options) (d Dirs, err error) {
 			Err:     err,
 		}
 	}
-	if err := isDir(d.Target, CheckTarget, "spawn a session with another --working-directory"); err != nil {
+	if err := isTarget(d.Target); err != nil {
 		return d, err
 	}
 	if o.Orchestrator == "" {
@@ -290,33 +320,48 @@ func named(check Check) string {
 // elsewhere is the fix for a target that no agent may have.
 const elsewhere = "spawn a session with the directory of a project as its --working-directory"
 
-// apart refuses directories that are Maestro's home or lie in it, and a target that is the root of the file system.
+// apart refuses directories that are Maestro's home or lie in it, and a target in which no agent may work.
 func apart(o Options, d Dirs) error {
 	for _, path := range []string{d.Workspace, d.Target, d.Orchestrator} {
-		if o.MaestroHome != "" && files.Within(path, o.MaestroHome) {
-			return &Failure{
-				Check:   CheckPaths,
-				Path:    path,
-				Message: "The directory " + path + " is in Maestro's home, which agents may not read",
-				Fix:     "use a directory outside of " + o.MaestroHome,
-			}
+		if err := outOfHome(o, path); err != nil {
+			return err
 		}
 	}
-	if d.Target == filepath.Dir(d.Target) {
+	if d.Target == d.Workspace {
+		return nil
+	}
+	return fit(o, d.Target)
+}
+
+// outOfHome refuses a directory in Maestro's home.
+func outOfHome(o Options, path string) error {
+	if o.MaestroHome == "" || !files.Within(path, o.MaestroHome) {
+		return nil
+	}
+	return &Failure{
+		Check:   CheckPaths,
+		Path:    path,
+		Message: "The directory " + path + " is in Maestro's home, which agents may not read",
+		Fix:     "use a directory outside of " + o.MaestroHome,
+	}
+}
+
+// fit refuses a target that is the root of the file system, or in which an agent could become its user.
+func fit(o Options, target string) error {
+	if target == filepath.Dir(target) {
 		return &Failure{
 			Check:   CheckTarget,
-			Path:    d.Target,
+			Path:    target,
 			Message: "The working directory / is the root of the file system, in which an agent may not write",
 			Fix:     elsewhere,
 		}
 	}
-	if what := unfit(d.Target, o.UserHome); what != "" && d.Target != d.Workspace {
+	if what := unfit(target, o.UserHome); what != "" {
 		return &Failure{
-			Check: CheckTarget,
-			Path:  d.Target,
-			Message: "The working directory " + d.Target + " is " + what +
-				": an agent that writes there could become you",
-			Fix: elsewhere,
+			Check:   CheckTarget,
+			Path:    target,
+			Message: "The working directory " + target + " is " + what + ": an agent that writes there could become you",
+			Fix:     elsewhere,
 		}
 	}
 	return nil

@@ -108,7 +108,9 @@ func TestPrepare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			test.change(w)
+			before := Target(w.opts)
 			d, err := Prepare(w.opts)
+			w.foretold(before, err)
 			if test.check == "" {
 				w.prepared(d, err)
 				return
@@ -122,6 +124,21 @@ func TestPrepare(t *testing.T) {
 				t.Errorf("got %+v", failed)
 			}
 		})
+	}
+}
+
+// foretold checks that Target says of the target what Prepare says.
+func (w *world) foretold(before, err error) {
+	w.t.Helper()
+	var said, failed *Failure
+	errors.As(before, &said)
+	ofTarget := errors.As(err, &failed) && failed.Path == w.opts.Target &&
+		(failed.Check == CheckTarget || failed.Check == CheckPaths) && !strings.Contains(failed.Message, "outside of")
+	switch {
+	case ofTarget && (said == nil || said.Message != failed.Message || said.Fix != failed.Fix):
+		w.t.Errorf("Target says %v, and Prepare %v", before, err)
+	case said != nil && (failed == nil || failed.Message != said.Message):
+		w.t.Errorf("Target says %v, and Prepare %v", before, err)
 	}
 }
 
@@ -191,6 +208,12 @@ func TestUnfitTargets(t *testing.T) {
 		}
 		if what := unfit(target, ""); what != "" {
 			t.Errorf("%s, which a person chose: %q", target, what)
+		}
+		if _, err := os.Stat(target); err != nil {
+			continue
+		}
+		if err := Target(Options{Target: target, UserHome: home}); (err == nil) != fit {
+			t.Errorf("%s: Target says %v", target, err)
 		}
 	}
 }
