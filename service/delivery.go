@@ -5,8 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"sync"
 	"time"
 
+	"maestro/commands"
 	"maestro/projections"
 	"maestro/workers/outbox"
 )
@@ -18,6 +20,8 @@ type Delivery struct {
 	service *Service
 	home    *outbox.Home
 	logger  *slog.Logger
+	// mu is held while the maps of rests and of refusals are used: a resume takes turns beside Run.
+	mu sync.Mutex
 	// rests is the time until which a session has no turn, because its last one used more than its share of the writer.
 	rests map[string]time.Time
 	// quarantined is the number of entries that were set aside in each session's outbox at the last check.
@@ -31,12 +35,34 @@ type Delivery struct {
 
 // Deliver returns a Delivery for the commands in a home's outboxes.
 func (s *Service) Deliver(home *outbox.Home) *Delivery {
-	return &Delivery{
+	d := &Delivery{
 		service: s,
 		home:    home,
 		logger:  s.Logger,
 		rests:   map[string]time.Time{},
 		noted:   map[string][]string{},
+	}
+	s.delivery.Store(d)
+	return d
+}
+
+// beforeResume delivers what a session kept, before its resume replaces the secret that proves it. What the server
+// cannot take now is set aside later, and shown.
+func (s *Service) beforeResume(ctx context.Context, command commands.Command, dryRun bool) {
+	resume, ok := command.(*commands.ResumeSession)
+	d := s.delivery.Load()
+	if !ok || dryRun || d == nil {
+		return
+	}
+	warn := func(session, message string, err error) {
+		if err != nil {
+			d.logger.Warn(message, "session", session, "why", inFull(err), "then", "it is resumed")
+		}
+	}
+	for range turnsBefore {
+		if !d.take(ctx, resume.SessionID, patienceBefore, warn) {
+			return
+		}
 	}
 }
 
@@ -47,12 +73,16 @@ const (
 	removeEvery = 12
 	// busyPatience bounds the wait for a locked outbox: it may stay locked, and the others must not wait for it.
 	busyPatience = 250 * time.Millisecond
+	// patienceBefore is busyPatience before a resume, and turnsBefore the most turns there: more than an outbox can fill
+	// in a short absence of the server.
+	patienceBefore = 2 * time.Second
+	turnsBefore    = 20
 	// turnEvery is how often a session with more entries gets a turn. turnEntries and turnSteps bound one turn: as much
 	// as its quota of commands, so that kept commands are delivered at the rate of new ones.
 	turnEvery   = 250 * time.Millisecond
 	turnEntries = 50
 	turnSteps   = turnEntries * StepsPerCommand
-	// turnMost bounds the time of one turn.
+	// turnMost bounds the time of one turn, besides the wait for the outbox.
 	turnMost = time.Second
 )
 
@@ -91,16 +121,16 @@ func (d *Delivery) all(ctx context.Context) (more bool) {
 	if ctx.Err() == nil {
 		warn("", "the outboxes of the home cannot all be read", err)
 	}
-	maps.DeleteFunc(d.rests, func(_ string, until time.Time) bool { return !time.Now().Before(until) })
+	resting := d.resting()
 	for _, session := range sessions {
 		if ctx.Err() != nil {
 			return more
 		}
-		if _, rests := d.rests[session]; rests {
+		if resting[session] {
 			more = true
 			continue
 		}
-		more = d.take(ctx, session, warn) || more
+		more = d.take(ctx, session, busyPatience, warn) || more
 	}
 	if d.rounds%removeEvery == 0 {
 		_, err := outbox.RemoveEmpty(ctx, d.home)
@@ -117,6 +147,18 @@ func (d *Delivery) all(ctx context.Context) (more bool) {
 	return more
 }
 
+// resting returns the sessions that have no turn yet.
+func (d *Delivery) resting() map[string]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.DeleteFunc(d.rests, func(_ string, until time.Time) bool { return !time.Now().Before(until) })
+	resting := make(map[string]bool, len(d.rests))
+	for session := range d.rests {
+		resting[session] = true
+	}
+	return resting
+}
+
 // inFull returns an error with all details of its problem.
 func inFull(err error) string {
 	var p *Problem
@@ -128,7 +170,7 @@ func inFull(err error) string {
 
 // take gives a session a turn: it delivers a part of the session's kept commands, and reports whether there are more.
 func (d *Delivery) take(
-	ctx context.Context, session string, warn func(session, message string, err error),
+	ctx context.Context, session string, patience time.Duration, warn func(session, message string, err error),
 ) (more bool) {
 	t := &turn{service: d.service, logger: d.logger, session: session}
 	box, err := outbox.Open(d.home, session, t.secretNow)
@@ -137,18 +179,20 @@ func (d *Delivery) take(
 		return false
 	}
 	t.box = box
-	within, cancel := context.WithTimeout(ctx, turnMost)
+	within, cancel := context.WithTimeout(ctx, patience+turnMost)
 	defer cancel()
-	delivered, err := box.Deliver(within, busyPatience, t.deliver, t.reject)
-	d.note(session, t.noted)
-	if rest := max(t.rest, time.Duration(t.steps/turnSteps)*turnEvery); rest > 0 {
-		d.rests[session] = time.Now().Add(rest)
-	}
+	delivered, err := box.Deliver(within, patience, t.deliver, t.reject)
+	d.note(session, t)
 	if delivered.Delivered > 0 {
 		d.logger.Info("delivered kept commands", "session", session, "count", delivered.Delivered-t.refused,
 			"refused", t.refused)
 	}
 	for _, damaged := range delivered.Damaged {
+		if damaged.Replaced {
+			d.logger.Warn("a kept command with a replaced secret was set aside, and is shown in the inbox", "session", session,
+				"file", damaged.File, "why", damaged.Why)
+			continue
+		}
 		d.logger.Error(
 			"a kept command is damaged and was set aside", "session", session, "file", damaged.File, "why", damaged.Why,
 		)
@@ -166,6 +210,8 @@ func (d *Delivery) take(
 
 // lookSeen finds sessions that were shown their refusals since: their next command takes what was noted for them.
 func (d *Delivery) lookSeen() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for session, keys := range d.noted {
 		box, err := outbox.Open(d.home, session, func() string { return "" })
 		if err != nil {
@@ -187,12 +233,17 @@ func (d *Delivery) lookSeen() {
 	}
 }
 
-// note remembers which refusals a session has not seen.
-func (d *Delivery) note(session string, keys []string) {
-	if len(keys) == 0 || d.service.Denials == nil {
+// note remembers which refusals a session has not seen, and how long it has no turn.
+func (d *Delivery) note(session string, t *turn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if rest := max(t.rest, time.Duration(t.steps/turnSteps)*turnEvery); rest > 0 {
+		d.rests[session] = time.Now().Add(rest)
+	}
+	if len(t.noted) == 0 || d.service.Denials == nil {
 		return
 	}
-	noted := append(d.noted[session], keys...)
+	noted := append(d.noted[session], t.noted...)
 	d.noted[session] = noted[max(0, len(noted)-outbox.MostRefused):]
 }
 

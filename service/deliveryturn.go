@@ -176,7 +176,8 @@ func (t *turn) reject(ctx context.Context, u outbox.Unproven) error {
 		by = commands.SessionActor(s.SessionProject(t.session), t.session, commands.AuthnNone)
 		root = s.Root(by.Project)
 	})
-	file := "outbox/" + t.session + "/damaged of the home"
+	damaged, replaced := outbox.AsideDirs(t.session)
+	file := damaged + " of the home"
 	said := &commands.Refusal{
 		Code:    commands.CodeNotAllowed,
 		Message: "It has no proof that session '" + t.session + "' said it",
@@ -184,8 +185,11 @@ func (t *turn) reject(ctx context.Context, u outbox.Unproven) error {
 		Next:    "ask the session whether it sent this; the entry is in " + file,
 	}
 	if t.revoked(u.Entry) {
+		if u.Entry.Generation > 0 {
+			file = replaced + " of the home"
+		}
 		said.Message = "It was signed with the session's old secret; the session must report it again"
-		said.Why = "that secret was revoked"
+		said.Why = "that secret was revoked, or replaced by a resume"
 		said.Next = "have the session report it again with its new secret; the entry is in " + file
 	}
 	request := engine.Request{

@@ -134,6 +134,7 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 	if a.All {
 		return s.toTeam(ctx, c, command, a)
 	}
+	s.beforeResume(ctx, command, a.DryRun)
 	return s.decide(ctx, c, command, generated, a)
 }
 

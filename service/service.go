@@ -108,6 +108,8 @@ type Service struct {
 	runners runners
 	// remembered has the events of timelines that were read last.
 	remembered eventCache
+	// delivery delivers what the sessions of this machine kept; nil before Deliver.
+	delivery atomic.Pointer[Delivery]
 	// listMost is how many steps a list may take, all its portions together.
 	listMost uint64
 }

@@ -167,31 +167,49 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 	}
 	defer func() { _ = h.Close() }()
 	aside, err := outbox.SetAside(ctx, h.Root())
-	if err != nil {
+	replaced, failed := outbox.Replaced(ctx, h.Root())
+	if err = cmp.Or(err, failed); err != nil {
 		a.Say("maestro: cannot tell whether kept commands were set aside: %s\n", err)
 	}
 	var items []wire.InboxItem
-	for _, id := range slices.Sorted(maps.Keys(aside)) {
-		of, err := Ask(ctx, a, (*client.Client).Session, id)
-		known := err == nil
-		if session != "" && session != id || project != "" && known && of.ProjectID != project {
-			continue
-		}
-		dir := filepath.Join("outbox", id, "damaged")
+	add := func(of wire.Session, dir, message string, next ...string) {
 		item := wire.InboxItem{
 			Kind:        inboxSetAside,
 			ProjectID:   of.ProjectID,
-			SessionID:   id,
+			SessionID:   of.ID,
 			What:        of.Name,
 			SessionName: of.Name,
-			Message:     Many(aside[id], "kept command") + " set aside and not delivered",
-			Next:        []string{"read what is in " + filepath.Join(h.Dir(), dir) + ", and remove it"},
+			Message:     message,
+			Next:        next,
 		}
 		if info, err := h.Root().Stat(dir); err == nil {
 			item.Since = events.Millis(info.ModTime().UnixMilli())
 			item.Waited = max(0, a.Wall().UnixMilli()-int64(item.Since))
 		}
 		items = append(items, item)
+	}
+	all := maps.Clone(aside)
+	maps.Copy(all, replaced)
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		of, err := Ask(ctx, a, (*client.Client).Session, id)
+		known := err == nil
+		if session != "" && session != id || project != "" && known && of.ProjectID != project {
+			continue
+		}
+		of.ID = id
+		damaged, earlier := outbox.AsideDirs(id)
+		if n := aside[id]; n > 0 {
+			add(of, damaged, Many(n, "kept command")+" set aside and not delivered",
+				"read what is in "+filepath.Join(h.Dir(), damaged)+", and remove it")
+		}
+		if n := replaced[id]; n > 0 {
+			dir := filepath.Join(h.Dir(), earlier)
+			add(of, earlier, Many(n, "kept command")+" with a replaced secret not delivered: it was kept before "+
+				"a resume or a revocation of the secret",
+				"read what is in "+dir+", and have the session say what still counts: `maestro session message "+id+
+					" \"<text>\"`",
+				"discard it: `rm -r "+Quoted(dir)+"`")
+		}
 	}
 	return items
 }

@@ -330,8 +330,13 @@ func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 			a.Say("maestro: %d more are in outbox/%s/damaged of the home\n", len(d.Damaged)-most, a.sessionID())
 			break
 		}
+		what := "is damaged and"
+		if damaged.Replaced {
+			what = "with a replaced secret"
+		}
 		a.Say(
-			"maestro: a kept command is damaged and will not be sent: %s\n  it is now in outbox/%s/%s of the home\n",
+			"maestro: a kept command %s will not be sent: %s\n  it is now in outbox/%s/%s of the home\n",
+			what,
 			damaged.Why,
 			a.sessionID(),
 			damaged.File,

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"time"
 
+	"maestro/commands"
 	"maestro/internal/safetext"
 )
 
@@ -17,6 +18,8 @@ type Damaged struct {
 	File string
 	// Why describes what is wrong with it.
 	Why string
+	// Replaced says that it is as it was kept, as far as it says: only the session's secret was replaced since.
+	Replaced bool
 }
 
 // Unproven is a readable entry that must not be delivered.
@@ -105,7 +108,7 @@ func (o *Outbox) settled(ctx context.Context, patience time.Duration) ([]positio
 // delivered.
 func (o *Outbox) setAside(strays []string, d *Delivery) error {
 	for _, name := range strays {
-		moved, err := o.disk.SetAside(name)
+		moved, err := o.disk.SetAside(name, damagedDir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // somebody removed it
 		case err != nil:
@@ -125,8 +128,13 @@ var errMissing = errors.New("the entry is missing")
 // deliver sends the entry at a position and removes it. It fails with errMissing if there is no such file.
 func (o *Outbox) deliver(ctx context.Context, at position, send Send, reject Reject, d *Delivery) error {
 	entry, err := o.read(at)
+	to := damagedDir
 	if err == nil {
-		if why := entry.refused(o.secret()); why != "" {
+		secret := o.secret()
+		if why := entry.refused(secret); why != "" {
+			if entry.replaced(secret) && commands.MayWait(entry.Command) {
+				to = replacedDir
+			}
 			if err := reject(ctx, Unproven{Entry: entry, Why: why}); err != nil {
 				return err
 			}
@@ -139,11 +147,12 @@ func (o *Outbox) deliver(ctx context.Context, at position, send Send, reject Rej
 	case errors.Is(err, fs.ErrNotExist):
 		return errMissing
 	case errors.As(err, &damage):
-		moved, err := o.disk.SetAside(at.file())
+		moved, err := o.disk.SetAside(at.file(), to)
 		if err != nil {
 			return fmt.Errorf("move a damaged entry of the outbox away: %w", err)
 		}
-		d.Damaged = append(d.Damaged, Damaged{File: damagedDir + "/" + moved, Why: damage.why})
+		aside := Damaged{File: to + "/" + moved, Why: damage.why, Replaced: to == replacedDir}
+		d.Damaged = append(d.Damaged, aside)
 		return nil
 	case err != nil:
 		return fmt.Errorf("read the outbox: %w", err)

@@ -15,8 +15,12 @@ import (
 	"maestro/internal/files"
 )
 
-// damagedDir is the directory of entries that are not delivered.
-const damagedDir = "damaged"
+// damagedDir is the directory of entries that are not delivered, and replacedDir that of those among them which are as
+// they were kept: only the session's secret was replaced since.
+const (
+	damagedDir  = "damaged"
+	replacedDir = "replaced"
+)
 
 // Disk is the directory of one outbox. Nothing that it does is durable before Sync, or File.Sync for content, and after
 // a crash of the machine each change since then may or may not be there. A missing file gives fs.ErrNotExist.
@@ -31,8 +35,9 @@ type Disk interface {
 	// Rename replaces any file with the new name.
 	Rename(from, to string) error
 	Remove(name string) error
-	// SetAside moves a file to damaged/, where its name is moved: its own, or one that begins with it.
-	SetAside(name string) (moved string, err error)
+	// SetAside moves a file to a directory beside the entries, where its name is moved: its own, or one that begins with
+	// it.
+	SetAside(name, to string) (moved string, err error)
 	// Sync makes the names of the files durable.
 	Sync() error
 	// Lock waits until nobody else has the lock of that name, or ctx ends. It takes a free lock even if ctx has ended.
@@ -164,7 +169,7 @@ func (d directory) Create(name string) (File, error) {
 	if info, missing := d.home.Lstat(d.at(name)); missing != nil || !info.IsDir() {
 		return nil, err
 	}
-	if _, err := d.SetAside(name); err != nil { // a directory that is not empty
+	if _, err := d.SetAside(name, damagedDir); err != nil { // a directory that is not empty
 		return nil, err
 	}
 	return files.Create(d.home, d.at(name))
@@ -189,25 +194,25 @@ func (d directory) Remove(name string) error { return d.home.Remove(d.at(name)) 
 
 // SetAside implements Disk. A session's process can put anything in the way of the entry's new place, so whatever is
 // there is set aside too.
-func (d directory) SetAside(name string) (moved string, err error) {
-	damaged := d.at(damagedDir)
-	info, err := d.home.Lstat(damaged)
+func (d directory) SetAside(name, to string) (moved string, err error) {
+	aside := d.at(to)
+	info, err := d.home.Lstat(aside)
 	if err == nil && !info.IsDir() {
-		obstacle := damaged + "." + rand.Text()
-		if err := d.home.Rename(damaged, obstacle); err != nil {
+		obstacle := aside + "." + rand.Text()
+		if err := d.home.Rename(aside, obstacle); err != nil {
 			return "", err
 		}
-		if err := d.home.MkdirAll(damaged, 0o700); err != nil {
+		if err := d.home.MkdirAll(aside, 0o700); err != nil {
 			return "", err
 		}
-		if _, err := d.moveTo(damaged, obstacle, "not-a-directory"); err != nil {
+		if _, err := d.moveTo(aside, obstacle, "not-a-directory"); err != nil {
 			return "", err
 		}
 	}
-	if err := d.home.MkdirAll(damaged, 0o700); err != nil {
+	if err := d.home.MkdirAll(aside, 0o700); err != nil {
 		return "", err
 	}
-	return d.moveTo(damaged, d.at(name), name)
+	return d.moveTo(aside, d.at(name), name)
 }
 
 // moveTo moves a file into a directory, under a longer name if its own is taken.
@@ -236,10 +241,10 @@ func (d directory) unlockDir(dir string) error {
 
 // Sync implements Disk. It also syncs the parent directories, because their creator may not have got to it.
 func (d directory) Sync() error {
-	for _, dir := range []string{d.at(damagedDir), d.dir, outboxes, "."} {
+	for _, dir := range []string{d.at(damagedDir), d.at(replacedDir), d.dir, outboxes, "."} {
 		f, err := files.OpenDir(d.home, dir)
 		var irregular *files.IrregularError
-		if dir == d.at(damagedDir) && (errors.Is(err, fs.ErrNotExist) || errors.As(err, &irregular)) {
+		if path.Dir(dir) == d.dir && (errors.Is(err, fs.ErrNotExist) || errors.As(err, &irregular)) {
 			continue // nothing was set aside yet
 		}
 		if err != nil {
@@ -312,7 +317,7 @@ func (d directory) lockFile(name string) (*os.File, error) {
 			if info, err := d.home.Lstat(d.at(name)); err != nil || info.Mode().IsRegular() {
 				break // others create and remove it
 			}
-			if _, err := d.SetAside(name); ignoring(err, fs.ErrNotExist) != nil {
+			if _, err := d.SetAside(name, damagedDir); ignoring(err, fs.ErrNotExist) != nil {
 				return nil, err
 			}
 		case !errors.Is(err, fs.ErrNotExist): // RemoveEmpty removed the directory

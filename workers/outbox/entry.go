@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"maestro/commands"
@@ -25,6 +27,9 @@ type Entry struct {
 	// TraceParent is the W3C trace context of whoever said it; may be empty. The proof does not cover it: it decides
 	// nothing, and an older server, which does not know it, delivers the entry too.
 	TraceParent string `json:"traceparent,omitempty"`
+	// Generation is that of the secret with which it was kept; 0 if the secret does not say. It tells an entry of an
+	// earlier run from a forged one. The proof does not cover it, because neither is delivered.
+	Generation int `json:"generation,omitempty"`
 	// Proof shows that the session said it. Keep computes it: see [Entry.prove].
 	Proof string `json:"proof,omitempty"`
 }
@@ -42,6 +47,22 @@ func (e Entry) prove(secret string) string {
 // proven reports whether the entry has the proof of this secret. Without a secret nothing is proven.
 func (e Entry) proven(secret string) bool {
 	return secret != "" && hmac.Equal([]byte(e.Proof), []byte(e.prove(secret)))
+}
+
+// generationOf returns the generation of a session's secret, its second part of three; 0 if it has none.
+func generationOf(secret string) int {
+	_, rest, _ := strings.Cut(secret, ".")
+	text, _, _ := strings.Cut(rest, ".")
+	generation, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return generation
+}
+
+// replaced reports whether the entry was kept, as it says, with a secret that this one has replaced.
+func (e Entry) replaced(secret string) bool {
+	return e.Generation > 0 && e.Generation < generationOf(secret)
 }
 
 // ProvenBy reports whether the entry was kept with this secret. With a revoked secret, that is no reason to trust the
@@ -98,6 +119,8 @@ func (e Entry) refused(secret string) string {
 	switch {
 	case !commands.MayWait(e.Command):
 		return "this command does not wait; only reports, tracked files and the end of a session do"
+	case !e.proven(secret) && e.replaced(secret):
+		return "it was kept with an earlier secret of the session, which a resume or a revocation has replaced since"
 	case !e.proven(secret):
 		return "nothing proves that the session wrote it: another process did, or the session's secret has been " +
 			"revoked since"

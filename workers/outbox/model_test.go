@@ -655,7 +655,7 @@ func (d seen) Rename(from, to string) error {
 	return nil
 }
 
-func (d seen) SetAside(name string) (string, error) { return name, d.Rename(name, damagedDir+"/"+name) }
+func (d seen) SetAside(name, to string) (string, error) { return name, d.Rename(name, to+"/"+name) }
 
 func (d seen) Remove(name string) error {
 	d.p.yield()

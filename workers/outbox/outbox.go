@@ -130,7 +130,7 @@ func (o *Outbox) list() (positions []position, strays []string, err error) {
 	for _, name := range names {
 		if p, ok := parsePosition(name); ok {
 			positions = append(positions, p)
-		} else if name != damagedDir && name != refusedFile && !slices.Contains(besideEntries, name) {
+		} else if name != damagedDir && name != replacedDir && name != refusedFile && !slices.Contains(besideEntries, name) {
 			strays = append(strays, name)
 		}
 	}
@@ -150,7 +150,7 @@ func (o *Outbox) Waiting() (int, error) {
 // survives a crash of the machine. If it fails the entry is not kept; with *FullError there is no room for it.
 func (o *Outbox) Keep(ctx context.Context, e Entry) (waiting int, err error) {
 	secret := o.secret()
-	e.Proof = e.prove(secret)
+	e.Generation, e.Proof = generationOf(secret), e.prove(secret)
 	if why := e.refused(secret); why != "" {
 		return 0, fmt.Errorf("'%s' cannot wait in the outbox: %s", safetext.Printable(e.Command), why)
 	}

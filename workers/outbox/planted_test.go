@@ -145,14 +145,15 @@ var plants = []struct {
 	{
 		"a damaged entry is deleted",
 		"lost",
-		[]edit{{delivery, "o.disk.SetAside(at.file())", "at.file(), o.disk.Remove(at.file())"}},
+		[]edit{{delivery, "o.disk.SetAside(at.file(), to)", "at.file(), o.disk.Remove(at.file())"}},
 	},
 	{
 		"damage is not reported",
 		"nobody was told",
 		[]edit{{
 			delivery,
-			"		d.Damaged = append(d.Damaged, Damaged{File: damagedDir + \"/\" + moved, Why: damage.why})",
+			"		aside := Damaged{File: to + \"/\" + moved, Why: damage.why, Replaced: to == replacedDir}\n" +
+				"		d.Damaged = append(d.Damaged, aside)",
 			"		_ = moved",
 		}},
 	},
@@ -219,7 +220,7 @@ var plants = []struct {
 				delivery,
 				"	case errors.As(err, &damage):\n",
 				"	case errors.As(err, &damage) && entry.Command != \"\":\n" +
-					"		_, err := o.disk.SetAside(at.file())\n		return err\n" +
+					"		_, err := o.disk.SetAside(at.file(), damagedDir)\n		return err\n" +
 					"	case errors.As(err, &damage):\n",
 			},
 		},

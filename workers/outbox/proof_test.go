@@ -117,7 +117,7 @@ func TestTooManyEntriesHideNothing(t *testing.T) {
 	for i := range most + 1 {
 		plantedIn(t, filepath.Join(dir, "outbox", "a", damagedDir), uint64(i+1), entry("k"))
 	}
-	if aside, err := setAside(t.Context(), root, most); aside["a"] != most || err != nil {
+	if aside, err := setAside(t.Context(), root, damagedDir, most); aside["a"] != most || err != nil {
 		t.Errorf("set aside: %v, %v", aside, err)
 	}
 	// Files in something that is not a directory cannot be counted; the error names the session.

@@ -140,6 +140,6 @@ func (o *Outbox) noted() (noted []Entry, err error) {
 	case err == nil && json.Unmarshal(content, &noted) == nil:
 		return noted, nil
 	}
-	_, err = o.disk.SetAside(refusedFile)
+	_, err = o.disk.SetAside(refusedFile, damagedDir)
 	return nil, err
 }

@@ -39,13 +39,23 @@ func Sessions(ctx context.Context, home *disk.Root) (sessions []string, err erro
 // omitted. Of very many it counts only the first. With an error it also returns what it could count, and the error
 // names each session whose entries it could not count.
 func SetAside(ctx context.Context, home *disk.Root) (map[string]int, error) {
-	return setAside(ctx, home, maxNames)
+	return setAside(ctx, home, damagedDir, maxNames)
 }
 
-func setAside(ctx context.Context, home *disk.Root, most int) (map[string]int, error) {
+// Replaced counts the entries that Deliver moved to replaced/, as SetAside does.
+func Replaced(ctx context.Context, home *disk.Root) (map[string]int, error) {
+	return setAside(ctx, home, replacedDir, maxNames)
+}
+
+// AsideDirs returns the directories of a session whose entries SetAside and Replaced count, below the home.
+func AsideDirs(session string) (damaged, replaced string) {
+	return path.Join(outboxes, session, damagedDir), path.Join(outboxes, session, replacedDir)
+}
+
+func setAside(ctx context.Context, home *disk.Root, in string, most int) (map[string]int, error) {
 	aside := map[string]int{}
 	err := eachOutbox(ctx, home, func(session string) error {
-		d := directory{home: home, dir: path.Join(outboxes, session, damagedDir)}
+		d := directory{home: home, dir: path.Join(outboxes, session, in)}
 		if err := d.own(); err != nil {
 			return err
 		}

@@ -91,6 +91,11 @@ func (k *keeper) deliver(ctx context.Context) error {
 			return err
 		})
 	for _, damaged := range done.Damaged {
+		if damaged.Replaced {
+			k.logger.Warn("a kept command with a replaced secret will not be sent: the user sees it in the inbox", "file",
+				damaged.File, "why", damaged.Why)
+			continue
+		}
 		k.logger.Error("a kept command is damaged and will not be sent", "file", damaged.File, "why", damaged.Why)
 	}
 	if done.Delivered > 0 {

@@ -48,8 +48,21 @@ func lookAtOutboxes(ctx context.Context, x *examination) (found []Finding) {
 	if err != nil {
 		found = append(found, unreadable(err))
 	}
+	replaced, err := outbox.Replaced(ctx, x.home.Root())
+	if err != nil {
+		found = append(found, unreadable(err))
+	}
+	for _, session := range slices.Sorted(maps.Keys(replaced)) {
+		_, dir := outbox.AsideDirs(session)
+		dir = filepath.Join(x.dir, dir)
+		found = append(found, outboxAside.found(
+			cli.Many(replaced[session], "kept command")+" with a replaced secret of session "+session+" set aside",
+			"it was kept before a resume or a revocation of the secret, so it is not delivered",
+			"read what is in "+dir+", have the session say again what still counts, and remove it: `rm -r "+dir+"`"))
+	}
 	for _, session := range slices.Sorted(maps.Keys(aside)) {
-		dir := filepath.Join(x.dir, "outbox", session, "damaged")
+		dir, _ := outbox.AsideDirs(session)
+		dir = filepath.Join(x.dir, dir)
 		found = append(found, outboxAside.found(
 			cli.Many(aside[session], "kept command")+" of session "+session+" set aside",
 			"nothing proves that the session said it, or it cannot be read, so it is not delivered",
