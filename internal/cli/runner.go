@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,9 +20,14 @@ func newRunnerList(a *Run) *cobra.Command {
 		Use:   "list",
 		Short: "List the runners that asked for work lately",
 		Args:  Takes,
-		Long: `List the runners: how many agents each runs, how many it runs at most, how many
-sessions wait in line for it, and how many of its runs wait for your answer,
-because a check before the launch failed.`,
+		Long: `List the runners that asked for work in the last five minutes.
+
+  RUNS         how many workers run now, and how many run at most; as many
+               orchestrators may run beside them
+  IN LINE      sessions that wait for a place, or until the runner comes back
+  QUESTIONS    runs that do not start before you answer: see "maestro inbox"
+  CONFINED BY  what the kernel offers there to confine an agent
+  SEEN         when the runner said all this; it does so at least twice a minute`,
 	}
 	cmd.RunE = Running(func(ctx context.Context, _ []string) error {
 		list, err := Look(ctx, a, (*client.Client).Runners)
@@ -31,19 +35,25 @@ because a check before the launch failed.`,
 			return err
 		}
 		List(a, list.Runners, "No runner asked for work lately: `maestro serve` has one, unless it has --no-runner",
-			[]string{"NAME", "HOST", "RUNS", "WAITING", "ASKING", "CONFINES WITH"}, func(r wire.Runner) []string {
+			[]string{"NAME", "HOST", "RUNS", "IN LINE", "QUESTIONS", "CONFINED BY", "SEEN"},
+			func(r wire.Runner) []string {
 				layers := "nothing"
 				if len(r.Layers) > 0 {
 					layers = strings.Join(r.Layers, ", ")
 				}
 				return []string{
-					r.Name, r.Host, fmt.Sprintf("%d of %d", r.Running, r.Limit), strconv.Itoa(r.Waiting),
-					strconv.Itoa(r.Asking), layers,
+					r.Name,
+					r.Host,
+					fmt.Sprintf("runs %d of %s", r.Running, Many(r.Limit, "worker")),
+					fmt.Sprintf("%d in line", r.Waiting),
+					Many(r.Asking, "question"),
+					"confined by " + layers,
+					"seen " + a.When(r.SeenAt),
 				}
 			})
 		return nil
 	})
 	a.ListFlags(cmd)
-	a.WatchFlag(cmd)
+	a.watchTicksFlag(cmd)
 	return Tell(cmd, "runner:list")
 }

@@ -131,9 +131,19 @@ func TestRefusalsThatRise(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	denied := func(ago time.Duration, count int) wire.Denial {
 		var d wire.Denial
-		d.Actor, d.Command, d.Count = "/users/eve", "task:complete", count
+		d.Actor, d.Command, d.Count = "/users/eve", "task:delete", count
 		d.Last = events.Millis(now.Add(-ago).UnixMilli())
 		return d
+	}
+	of := func(actor string, d wire.Denial) wire.Denial {
+		d.Actor = actor
+		return d
+	}
+	session := of("/projects/proj_1/sessions/sess_1", denied(time.Minute, 30))
+	if found := ofRefusals([]wire.Denial{session, of("/users/admin", denied(time.Minute, 40))}, now); len(found) != 1 ||
+		!strings.HasPrefix(found[0].What, "30 refusals in the last 15 minutes, most from sess_1 with task:delete") ||
+		!strings.Contains(found[0].Why, "the agent of this session") {
+		t.Errorf("found %+v", found)
 	}
 	for name, c := range map[string]struct {
 		denials []wire.Denial
@@ -149,6 +159,7 @@ func TestRefusalsThatRise(t *testing.T) {
 		// The records reach back for 25 minutes, and the last ten of these had as many as the 15 before.
 		"a full page": {slices.Concat(slices.Repeat([]wire.Denial{denied(time.Minute, 1)}, 600),
 			slices.Repeat([]wire.Denial{denied(25*time.Minute, 1)}, 400)), false},
+		"the user's own":     {[]wire.Denial{of("/users/admin", denied(time.Minute, 1000))}, false},
 		"a full page of now": {slices.Repeat([]wire.Denial{denied(time.Minute, 1)}, comparedMost), true},
 	} {
 		found := ofRefusals(c.denials, now)
@@ -156,7 +167,8 @@ func TestRefusalsThatRise(t *testing.T) {
 		if rise := len(found) == 1 && found[0].ID == refusalsRising.ID; rise != c.rise {
 			t.Errorf("%s: found %+v", name, found)
 		}
-		if c.rise && !strings.Contains(found[0].What, "/users/eve") {
+		if c.rise && (!strings.Contains(found[0].What, "most from the token 'eve' with task:delete") ||
+			!strings.Contains(found[0].Why, "a program that uses this token")) {
 			t.Errorf("%s: it does not say who: %+v", name, found)
 		}
 		unknown := c.rise && strings.Contains(found[0].Why, "nobody can say")

@@ -30,13 +30,17 @@ func lookAtRefusals(ctx context.Context, x *examination) []Finding {
 	return ofRefusals(denials, status.Time)
 }
 
-// ofRefusals judges refusals as of a time. A record counts its refusals of one minute.
+// ofRefusals judges refusals as of a time. A record counts its refusals of one minute. It leaves out those of the home's
+// user, who has read them.
 func ofRefusals(denials []wire.Denial, now time.Time) []Finding {
 	var recent, before int
 	oldest := now
 	by := map[string]int{}
-	most := ""
+	most, actor := "", ""
 	for _, d := range denials {
+		if user, ok := wire.UserOfSource(d.Actor); ok && user == wire.AdminPart {
+			continue
+		}
 		last := time.UnixMilli(int64(d.Last))
 		if last.Before(oldest) {
 			oldest = last
@@ -44,9 +48,9 @@ func ofRefusals(denials []wire.Denial, now time.Time) []Finding {
 		switch ago := now.Sub(last); {
 		case ago <= recently:
 			recent += d.Count
-			who := d.Actor + " with " + d.Command
+			who := named(d.Actor) + " with " + d.Command
 			if by[who] += d.Count; by[who] > by[most] {
-				most = who
+				most, actor = who, d.Actor
 			}
 		case ago <= earlier:
 			before += d.Count
@@ -70,8 +74,27 @@ func ofRefusals(denials []wire.Denial, now time.Time) []Finding {
 	}
 	return []Finding{refusalsRising.found(
 		fmt.Sprintf("%d refusals in the last %d minutes, most from %s", recent, int(recently.Minutes()), most),
-		why+": an agent may run in a circle, or try what it may not",
+		why+": "+blamed(actor)+" may run in a circle, or try what it may not",
 		"see `maestro audit denials`, and `maestro audit can` for what an actor may use")}
+}
+
+// named is how a sentence names the source of refusals.
+func named(source string) string {
+	if user, ok := wire.UserOfSource(source); ok {
+		return "the token '" + user + "'"
+	}
+	return cli.Who(source)
+}
+
+// blamed says what is behind a source.
+func blamed(source string) string {
+	if _, _, ok := wire.SessionOfSource(source); ok {
+		return "the agent of this session"
+	}
+	if _, ok := wire.UserOfSource(source); ok {
+		return "a program that uses this token"
+	}
+	return "this program"
 }
 
 // expiresSoon is how early an expiry is announced.
