@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"maestro/service/wire"
 	"maestro/workers/agent"
@@ -68,6 +69,9 @@ func ask(ctx context.Context, path string, stdin io.Reader) (answer wire.HookAns
 		bytes.NewReader(payload))
 	if err != nil {
 		return answer, err
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		req.Header.Set(wire.HeaderDeadline, deadline.UTC().Format(time.RFC3339Nano))
 	}
 	if err := req.Write(conn); err != nil {
 		return answer, fmt.Errorf("its supervisor does not answer: %w", err)

@@ -26,6 +26,9 @@ func asked(t *testing.T, status int, body string) (code int, stdout, stderr stri
 		if call, err := io.ReadAll(r.Body); err != nil || string(call) != "a call" || r.URL.Path != wire.HookPath {
 			t.Errorf("the supervisor is asked %s with %q, %v", r.URL, call, err)
 		}
+		if _, err := time.Parse(time.RFC3339Nano, r.Header.Get(wire.HeaderDeadline)); err != nil {
+			t.Errorf("the supervisor is not told until when its hook waits: %s", err)
+		}
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	})}

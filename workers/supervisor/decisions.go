@@ -157,15 +157,49 @@ func (d *decisions) begin(key string) asked {
 
 // record writes a decision down. It fails if that is not possible; the call must then be denied.
 func (d *decisions) record(about asked, made decision) error {
+	err := d.write(about, made)
+	d.use(about, made.Allowed && err == nil)
+	return err
+}
+
+// withdraw writes down that a hook did not get the permission that was recorded, and denied the call.
+func (d *decisions) withdraw(about asked, made decision) error {
+	d.mu.Lock()
+	if about.launch == d.launch {
+		d.take(about.key)
+	}
+	d.mu.Unlock()
+	return d.write(about, made)
+}
+
+// take makes a permission for a key a denial: one that no call has used, or that of a call that has not run for sure.
+// The caller holds the mutex.
+func (d *decisions) take(key string) {
+	if t := d.unused[key]; t != nil && t.allowed > 0 {
+		t.allowed--
+		t.denied++
+		return
+	}
+	for id, call := range d.allowed {
+		if call.key == key && !call.ran {
+			delete(d.allowed, id)
+			d.denied[id] = call
+			return
+		}
+	}
+}
+
+// write adds a line to the log.
+func (d *decisions) write(about asked, made decision) error {
 	made.Key, made.Tool = about.key, nameOf(made.Tool)
 	made.Command, made.Reason = short(d.blank(made.Command)), short(d.blank(made.Reason))
 	line, err := json.Marshal(made)
-	if err == nil {
-		d.mu.Lock()
-		_, err = d.file.Write(append(line, '\n'))
-		d.mu.Unlock()
+	if err != nil {
+		return err
 	}
-	d.use(about, made.Allowed && err == nil)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, err = d.file.Write(append(line, '\n'))
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/sandbox"
+	"maestro/workers/socket"
 )
 
 // maxPayload bounds what an agent's program says about a call; it holds whole files that are written.
@@ -110,8 +112,8 @@ func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
 	j.seen(call)
 	began := j.now()
 	made := j.decide(r.Context(), call)
-	if made.Allowed && (r.Context().Err() != nil || j.now().Sub(began) > j.waitsFor()) {
-		made.Allowed, made.Reason = false, "the decision came too late: the hook had denied the call already"
+	if made.Allowed && j.late(r, began) {
+		made.Allowed, made.Reason = false, tooLate
 	}
 	made.At, made.Run, made.Agent, made.Tool = j.now(), j.run, call.Agent, call.Tool
 	if made.Command = call.Command; made.Command == "" {
@@ -127,21 +129,46 @@ func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
 		j.answer(w, call.Denied("Maestro does not allow this: "+made.Reason))
 		return
 	}
-	j.allow(r.Context(), w, call)
+	if !j.allow(r.Context(), w, call) { // it had been there just before
+		made.Allowed, made.Reason = false, tooLate
+		if err := j.decisions.withdraw(about, made); err != nil {
+			j.decisions.logger.Warn("a decision that its hook did not get is recorded as allowed", "tool", made.Tool,
+				"why", err)
+		}
+		j.blocked(call.Tool, made.Command, made.Reason)
+		return
+	}
 	j.delegates(call, 1)
 }
 
-// allow lets a call run, and gives the agent its mail where its program can.
-func (j *judge) allow(ctx context.Context, w http.ResponseWriter, call agent.HookCall) {
+// tooLate is why a call is denied whose hook did not wait for the decision.
+const tooLate = "the decision came too late: the hook had denied the call already"
+
+// late reports whether a hook has denied a call by itself, since a request that was read at a time came: it is gone, or
+// its own deadline has passed, which counts the time before its turn came.
+func (j *judge) late(r *http.Request, read time.Time) bool {
+	now := j.now()
+	if r.Context().Err() != nil || now.Sub(read) > j.waitsFor() {
+		return true
+	}
+	if own, err := time.Parse(time.RFC3339Nano, r.Header.Get(wire.HeaderDeadline)); err == nil && now.After(own) {
+		return true
+	}
+	conn, ok := r.Context().Value(connKey{}).(*net.UnixConn)
+	return ok && socket.Gone(conn)
+}
+
+// allow lets a call run, and gives the agent its mail where its program can. It reports whether the hook was there.
+func (j *judge) allow(ctx context.Context, w http.ResponseWriter, call agent.HookCall) (got bool) {
 	if _, can := call.Allowed("x"); !can || !j.alone(call) { // the mail waits for another call
 		answer, _ := call.Allowed("")
-		j.answer(w, answer)
-		return
+		return j.answer(w, answer)
 	}
 	mail, handed := j.mail.take()
 	answer, _ := call.Allowed(mail)
-	got := j.answer(w, answer)
+	got = j.answer(w, answer)
 	handed(context.WithoutCancel(ctx), got)
+	return got
 }
 
 // answer answers the hook, and reports whether the hook was there to take it.

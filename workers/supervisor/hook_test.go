@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/sandbox"
+	"maestro/workers/socket"
 )
 
 // allowedCall is what a CLI says about a call that nothing forbids.
@@ -60,6 +63,72 @@ func TestLateDecisionDenies(t *testing.T) {
 		if got := strings.Contains(c.log.String(), `"allowed":true`); got != allowed {
 			t.Errorf("after %s, it recorded %s", took, c.log.String())
 		}
+	}
+}
+
+// The patience of a hook begins before its turn does, and a hook that ended has denied its call: what is recorded last
+// is what it did.
+func TestDecisionOfAHookThatGaveUp(t *testing.T) {
+	took := time.Second
+	last := func(c *course) string {
+		lines := strings.Split(strings.TrimSpace(c.log.String()), "\n")
+		return lines[len(lines)-1]
+	}
+	request := func(ctx context.Context) *http.Request {
+		return httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(allowedCall))
+	}
+	for waits, allowed := range map[time.Duration]bool{time.Minute: true, -time.Minute: false} {
+		j, c := newJudged(t, &took)
+		r := request(t.Context())
+		r.Header.Set(wire.HeaderDeadline, time.Now().Add(waits).UTC().Format(time.RFC3339Nano))
+		w := httptest.NewRecorder()
+		j.serve(w, r)
+		if got := strings.Contains(last(c), `"allowed":true`); got != allowed {
+			t.Errorf("with %s left, it recorded %s, and answered %s", waits, last(c), w.Body)
+		}
+	}
+	// It ends while it is decided about its call, and the connection says so before net/http does.
+	path := filepath.Join(t.TempDir(), "hook.sock")
+	listener, err := socket.Listen(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	for _, ends := range []bool{false, runtime.GOOS == "linux"} { // elsewhere it is not known
+		hook, err := socket.Dial(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ends {
+			_ = hook.Close()
+		}
+		j, c := newJudged(t, &took)
+		j.serve(httptest.NewRecorder(), request(context.WithValue(t.Context(), connKey{}, conn)))
+		if got := strings.Contains(last(c), `"allowed":true`); got == ends {
+			t.Errorf("a hook that ends (%t): it recorded %s", ends, last(c))
+		}
+		_, _ = hook.Close(), conn.Close()
+	}
+	// It ends between the record and the answer.
+	j, c := newJudged(t, &took)
+	blocked := ""
+	j.blocked = func(_, _, reason string) { blocked = reason }
+	j.serve(gone{httptest.NewRecorder()}, request(t.Context()))
+	if strings.Contains(last(c), `"allowed":true`) || blocked != tooLate {
+		t.Errorf("it recorded %s, blocked: %q", c.log.String(), blocked)
+	}
+	call, err := agent.ParseHook([]byte(allowedCall))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.d.shown("1", call.Key, "Bash", "ls", false)
+	c.d.returned("1", false)
+	if len(c.told) == 0 {
+		t.Error("a call that ran without the permission that its hook did not get was not noticed")
 	}
 }
 

@@ -48,6 +48,9 @@ type gate struct {
 // peerKey is the key of a connection's Peer in the context of its requests.
 type peerKey struct{}
 
+// connKey is the key of a connection in the context of its requests.
+type connKey struct{}
+
 // serve answers on a listener until ctx ends.
 func (g *gate) serve(ctx context.Context, listener net.Listener) error {
 	mux := http.NewServeMux()
@@ -88,6 +91,7 @@ func (g *gate) server(ctx context.Context, few *fewConnections, handler http.Han
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			if unix, ok := conn.(*net.UnixConn); ok {
+				ctx = context.WithValue(ctx, connKey{}, unix)
 				if peer, err := socket.PeerOf(unix); err == nil {
 					return context.WithValue(ctx, peerKey{}, peer)
 				}
