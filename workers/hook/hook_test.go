@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"maestro/service/wire"
 	"maestro/workers/agent"
