@@ -2,12 +2,14 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"maestro/api/client"
 	"maestro/commands"
@@ -30,7 +32,9 @@ func (r *Runner) recover(ctx context.Context, x wire.RunnerSession) {
 			return // the next answer of the server says so
 		}
 		r.clear(ctx, x.ID, saved.Socket)
-		r.clearGit(ctx, x, saved)
+		if !r.clearGit(ctx, x, saved) {
+			return // the exit would end the run for the server before the rest of it is told
+		}
 		if saved.Exit != nil {
 			exit = *saved.Exit
 		} else if saved.Conversation != "" {
@@ -67,14 +71,26 @@ func (r *Runner) clear(ctx context.Context, session, socket string) {
 }
 
 // clearGit undoes what an agent left in the repository of its target, once nothing of it runs any more. The next one
-// who uses git there may be its user.
-func (r *Runner) clearGit(ctx context.Context, x wire.RunnerSession, saved supervisor.Saved) {
+// who uses git there may be its user. It reports false while the server cannot be told: what was undone is in the home
+// until then.
+func (r *Runner) clearGit(ctx context.Context, x wire.RunnerSession, saved supervisor.Saved) (told bool) {
 	undone, err := saved.RestoreGit()
 	if err != nil {
 		undone = append(undone, supervisor.Undone{Path: saved.Git, Why: supervisor.NotRestored(err)})
 	}
-	for i, one := range undone {
-		r.Logger.Warn("an agent led git elsewhere", "session", x.ID, "path", one.Path, "why", one.Why)
+	before := len(saved.Undone)
+	for _, one := range undone {
+		if len(saved.Undone) < mostUndone && !slices.Contains(saved.Undone, one) {
+			r.Logger.Warn("an agent led git elsewhere", "session", x.ID, "path", one.Path, "why", one.Why)
+			saved.Undone = append(saved.Undone, one)
+		}
+	}
+	if len(saved.Undone) > before {
+		if err := r.save(x.ID, saved); err != nil {
+			r.Logger.Warn("what was undone of an agent's is not kept", "session", x.ID, "why", err)
+		}
+	}
+	for i, one := range saved.Undone {
 		_, err := r.Server.Do(ctx, "sandbox:blocked", &commands.BlockCommand{
 			SessionID: x.ID,
 			Run:       x.Run,
@@ -82,10 +98,31 @@ func (r *Runner) clearGit(ctx context.Context, x wire.RunnerSession, saved super
 			Command:   one.Path,
 			Reason:    one.Why,
 		}, client.Options{Key: fmt.Sprintf("%s/git/%d", runOf(x), i)})
+		if client.NotNow(err) {
+			return false
+		}
 		if err != nil {
-			r.Logger.Warn("that is not on the timeline of the session", "session", x.ID, "why", err)
+			r.Logger.Warn("what was undone is not on the timeline of the session", "session", x.ID, "path", one.Path,
+				"why", err)
 		}
 	}
+	return true
+}
+
+// mostUndone bounds what is kept of what was undone: the file of a run is small.
+const mostUndone = 32
+
+// save replaces what the gone supervisor of a session saved.
+func (r *Runner) save(session string, saved supervisor.Saved) error {
+	content, err := json.Marshal(saved)
+	if err != nil {
+		return err
+	}
+	files, err := r.Home.TakeRun(session)
+	if err != nil {
+		return err
+	}
+	return errors.Join(files.Save(content), files.Close())
 }
 
 // exited records how a run ended.

@@ -38,6 +38,27 @@ func TestKilledSupervisorLeavesNoRedirect(t *testing.T) {
 		if _, err := os.Lstat(redirect); (err != nil) != kept {
 			t.Errorf("kept from agents: %t, and then the redirect: %v", kept, err)
 		}
-		m.sees(x, exited)
+		m.sees(x, want...) // an answer that is older: the same commands, with the same keys
 	}
+}
+
+// What was undone is told once the server can be reached, also by another runner, and before the exit.
+func TestUndoneIsToldLater(t *testing.T) {
+	m := newMachine(t, 1)
+	target := t.TempDir()
+	if err := os.Mkdir(filepath.Join(target, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(target, ".git", "commondir"), []byte("../mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.supervised("a", supervisor.Saved{Run: 1, Git: target})
+	x := []wire.RunnerSession{session("a", wire.WorkRunning, 1)}
+	m.away = true
+	for range 2 {
+		m.sees(x)
+	}
+	m.away, m.runner = false, New(m.runner.Config)
+	m.sees(x, "blocked a/1/git/0", "exited a/1/exited: its supervisor ended without a record: "+
+		"it was killed, or the machine was restarted")
 }

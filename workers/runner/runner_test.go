@@ -40,6 +40,8 @@ type machine struct {
 	repeated bool
 	// pid is the process of the supervisors that are started.
 	pid int
+	// away says that the server cannot take what was blocked, or an exit.
+	away bool
 	// claims are the claims that were made.
 	claims []*commands.ClaimSession
 }
@@ -83,6 +85,9 @@ func (m *machine) Do(_ context.Context, _ string, body any, o client.Options) (c
 	answer := client.Answer{}
 	answer.Retried = m.repeated
 	answer.Event = json.RawMessage(`{}`)
+	if _, claims := body.(*commands.ClaimSession); m.away && !claims {
+		return client.Answer{}, &client.Error{Status: http.StatusServiceUnavailable}
+	}
 	switch x := body.(type) {
 	case *commands.ClaimSession:
 		if slices.Contains(m.taken, x.SessionID) {

@@ -18,9 +18,9 @@ import (
 
 // Undone is something that an agent left in a repository, which led its user's git elsewhere, and which was undone.
 type Undone struct {
-	Path string
+	Path string `json:"path"`
 	// Why says what it did, and what was done about it.
-	Why string
+	Why string `json:"why"`
 }
 
 const (

@@ -131,6 +131,8 @@ type Saved struct {
 	Repositories []gitRepository `json:"repositories,omitempty"`
 	// Place is what the run has of the runner's places.
 	Place Place `json:"place,omitempty"`
+	// Undone is what was undone of the agent's after its supervisor was gone. The server learns it before the exit.
+	Undone []Undone `json:"undone,omitempty"`
 	// Reported says that the server knows.
 	Reported bool `json:"reported,omitempty"`
 }
