@@ -131,6 +131,7 @@ func workFor(state *projections.State, x *projections.Session, runner string) (o
 	switch {
 	case run != nil && !run.Exited() && !run.IsResumed():
 		one.State, one.Run, one.Resumes = wire.WorkRunning, run.Number, run.Resumes
+		one.Lost = x.LostAt > 0 && !x.Ended()
 		if x.Ended() || x.Deleted {
 			one.State = wire.WorkEnded
 		}

@@ -67,6 +67,8 @@ type RunnerSession struct {
 	Agent string `json:"agent,omitempty"`
 	// Network is how its manifest restricts the network; "" if it does not.
 	Network string `json:"network,omitempty"`
+	// Lost says that nothing was heard of its run in time.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // Runners are the runners that asked for work lately, by name.

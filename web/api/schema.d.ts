@@ -5486,6 +5486,8 @@ export interface components {
             /** @description Where its project works; "" if that is not known. */
             directory?: string;
             id: string;
+            /** @description Says that nothing was heard of its run in time. */
+            lost?: boolean;
             /** @description How its manifest restricts the network; "" if it does not. */
             network?: string;
             projectId: string;

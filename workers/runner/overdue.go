@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"maestro/service/wire"
@@ -42,6 +43,29 @@ func (r *Runner) supervisorOf(session string, upTo int) (c child, runs bool) {
 		runs = known && saved.Runner == r.Name && r.Home.Supervised(session)
 	}
 	return c, runs && c.run <= upTo && c.exists()
+}
+
+// watch names the supervisors that run, but of which nothing is heard although their session goes on: they were stopped,
+// or hang. They are not ended, because somebody may have stopped one to look at it; its user is told how to end it.
+func (r *Runner) watch(work wire.RunnerWork) {
+	unheard := map[string]bool{}
+	for _, x := range work.Sessions {
+		if x.State != wire.WorkRunning || !x.Lost {
+			continue
+		}
+		c, runs := r.supervisorOf(x.ID, x.Run)
+		if !runs || c.run != x.Run {
+			continue
+		}
+		key := runOf(x)
+		unheard[key] = true
+		if !r.unheard[key] {
+			r.Logger.Warn("a supervisor runs, but nothing is heard of it: it was stopped, or hangs", "session", x.ID,
+				"run", x.Run, "pid", c.pid, "next", "continue it with `kill -CONT "+strconv.Itoa(c.pid)+
+					"`, or end it and its agent with `maestro session kill "+x.ID+"`")
+		}
+	}
+	r.unheard = unheard
 }
 
 // end ends the supervisors that should have ended long ago: one that was stopped, or that hangs, keeps an agent alive

@@ -92,6 +92,8 @@ type Runner struct {
 	// runner killed some, by run. Only compare uses them.
 	leaving map[child]time.Time
 	forced  map[string]string
+	// unheard are the runs whose supervisor runs although nothing is heard of it. Only compare uses them.
+	unheard map[string]bool
 }
 
 // New returns a runner.
@@ -185,6 +187,7 @@ func (r *Runner) said() wire.RunnerWorkOf {
 // compare does what follows from the difference between what is to run and what runs.
 func (r *Runner) compare(ctx context.Context, work wire.RunnerWork) {
 	r.end(work)
+	r.watch(work)
 	at := places{
 		limit:   r.Limit,
 		running: map[events.Role]int{},

@@ -50,6 +50,7 @@ var checks = []check{
 	{"the kernel", lookAtKernel},
 	{"the hook that judges the tool calls of agents", lookAtHook},
 	{"agents", lookAtAgents},
+	{"the supervisors of agents", lookAtSupervisors},
 	{"the workspaces of agents", lookAtWorkspaces},
 	{"what confines agents", lookAtConfinement},
 }

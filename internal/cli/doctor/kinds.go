@@ -90,6 +90,7 @@ var (
 	itemsQuarantined = &Kind{"items-quarantined", Warning, "queue items failed too often, and wait for a person"}
 	sessionsLost     = &Kind{"sessions-lost", Warning, "sessions were not heard in time"}
 	runAsks          = &Kind{"run-asks", Warning, "a run waits for your answer, and does not start its agent before"}
+	supervisorHangs  = &Kind{"supervisor-hangs", Warning, "an agent's supervisor runs, but was not heard in time"}
 	logLarge         = &Kind{"log-large", Warning, "the log is larger than any that was measured"}
 	diskLow          = &Kind{"disk-low", Warning, "the log's disk has little room"}
 	diskFull         = &Kind{"disk-full", Error, "the log's disk has too little room for writes"}
@@ -164,7 +165,7 @@ func Kinds() []*Kind {
 		serverInsecure, serverBusy, tokenRefused, limited, versionSkew, notReady, readyWarning, clockWrong,
 		clockSkew, durability, metricsMissing, projectionLag, commandsWaiting, commandsSlow, appendsSlow,
 		streamsDropped, refusalsRising, limitRefuses, webhookFailing, itemsWaiting, itemsQuarantined, sessionsLost,
-		runAsks,
+		runAsks, supervisorHangs,
 		logLarge, diskLow, diskFull, filesLow, tokenExpiring, tokenExpired, homeMissing, homeUnusable, homeReadOnly,
 		homeNewer, keyMissing, configInvalid, storeUnclean, headBroken, headAhead, leftovers, damagedCopies,
 		backupMissing, backupOld, backupPartial, outboxWaiting, outboxAside, outboxRefused, landlock,
