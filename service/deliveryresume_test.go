@@ -120,7 +120,8 @@ func TestEntriesOfAnEarlierRun(t *testing.T) {
 	// An agent of the next run, which cannot check the proof, says the same.
 	x.keep("later")
 	now := SessionToken(x.Keys.ServerKey, x.session, FirstGeneration+1)
-	d, err := x.with(now).Deliver(x.Context(), time.Second, nil, func(context.Context, outbox.Unproven) error { return nil })
+	reject := func(context.Context, outbox.Unproven) error { return nil }
+	d, err := x.with(now).Deliver(x.Context(), time.Second, nil, reject)
 	if err != nil || len(d.Damaged) != 1 || !d.Damaged[0].Replaced ||
 		!strings.Contains(d.Damaged[0].Why, "earlier secret of the session") {
 		t.Errorf("%+v, %v", d, err)

@@ -100,8 +100,8 @@ func (c *sessionSpawn) refuseDirectory(ctx context.Context, m *manifest.Manifest
 		WithNext("%s", safetext.OneLine(failed.Fix))
 }
 
-// directory returns where the runner launches the agent of a spawn, "" for its workspace, and says what names it, unless
-// that is a flag.
+// directory returns where the runner launches the agent of a spawn, "" for its workspace, and says what names it,
+// unless that is a flag.
 func (c *sessionSpawn) directory(ctx context.Context, m *manifest.Manifest) (directory, from string, err error) {
 	if c.body.WorkingDirectory != "" {
 		return c.body.WorkingDirectory, "", nil

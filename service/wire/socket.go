@@ -24,8 +24,8 @@ const HookPath = "/hook"
 // a [Kept] with status 202.
 const HeaderKeep = "Maestro-Keep"
 
-// HeaderDeadline says when the hook of an agent's program denies by itself, in RFC 3339: it may wait for its turn before
-// its request is read. The hooks of older programs do not send it.
+// HeaderDeadline says when the hook of an agent's program denies by itself, in RFC 3339: it may wait for its turn
+// before its request is read. The hooks of older programs do not send it.
 const HeaderDeadline = "Maestro-Deadline"
 
 // CodeNoServer is the code of a supervisor's answer for a server that does not answer.

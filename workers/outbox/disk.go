@@ -35,8 +35,8 @@ type Disk interface {
 	// Rename replaces any file with the new name.
 	Rename(from, to string) error
 	Remove(name string) error
-	// SetAside moves a file to a directory beside the entries, where its name is moved: its own, or one that begins with
-	// it.
+	// SetAside moves a file to a directory beside the entries, where its name is moved: its own, or one that begins
+	// with it.
 	SetAside(name, to string) (moved string, err error)
 	// Sync makes the names of the files durable.
 	Sync() error

@@ -130,7 +130,8 @@ func (o *Outbox) list() (positions []position, strays []string, err error) {
 	for _, name := range names {
 		if p, ok := parsePosition(name); ok {
 			positions = append(positions, p)
-		} else if name != damagedDir && name != replacedDir && name != refusedFile && !slices.Contains(besideEntries, name) {
+		} else if name != damagedDir && name != replacedDir && name != refusedFile &&
+			!slices.Contains(besideEntries, name) {
 			strays = append(strays, name)
 		}
 	}

@@ -358,10 +358,11 @@ func fit(o Options, target string) error {
 	}
 	if what := unfit(target, o.UserHome); what != "" {
 		return &Failure{
-			Check:   CheckTarget,
-			Path:    target,
-			Message: "The working directory " + target + " is " + what + ": an agent that writes there could become you",
-			Fix:     elsewhere,
+			Check: CheckTarget,
+			Path:  target,
+			Message: "The working directory " + target + " is " + what +
+				": an agent that writes there could become you",
+			Fix: elsewhere,
 		}
 	}
 	return nil

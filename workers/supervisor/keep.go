@@ -92,8 +92,8 @@ func (k *keeper) deliver(ctx context.Context) error {
 		})
 	for _, damaged := range done.Damaged {
 		if damaged.Replaced {
-			k.logger.Warn("a kept command with a replaced secret will not be sent: the user sees it in the inbox", "file",
-				damaged.File, "why", damaged.Why)
+			k.logger.Warn("a kept command with a replaced secret will not be sent: the user sees it in the inbox",
+				"file", damaged.File, "why", damaged.Why)
 			continue
 		}
 		k.logger.Error("a kept command is damaged and will not be sent", "file", damaged.File, "why", damaged.Why)

@@ -30,8 +30,8 @@ func lookAtRefusals(ctx context.Context, x *examination) []Finding {
 	return ofRefusals(denials, status.Time)
 }
 
-// ofRefusals judges refusals as of a time. A record counts its refusals of one minute. It leaves out those of the home's
-// user, who has read them.
+// ofRefusals judges refusals as of a time. A record counts its refusals of one minute. It leaves out those of the user
+// of the home, who has read them.
 func ofRefusals(denials []wire.Denial, now time.Time) []Finding {
 	var recent, before int
 	oldest := now

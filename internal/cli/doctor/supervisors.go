@@ -30,7 +30,8 @@ func lookAtSupervisors(ctx context.Context, x *examination) (found []Finding) {
 			continue // it has just begun, or ended
 		}
 		found = append(found, supervisorHangs.found(
-			fmt.Sprintf("The supervisor of session %s runs as process %d, but was not heard in time", session.ID, saved.PID),
+			fmt.Sprintf("The supervisor of session %s runs as process %d, but was not heard in time", session.ID,
+				saved.PID),
 			"it was stopped, or hangs: its agent holds one of the runner's places, and its session is lost",
 			fmt.Sprintf("continue it with `kill -CONT %d`, or end it and its agent with `maestro session kill %s`",
 				saved.PID, session.ID)))
