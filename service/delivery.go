@@ -73,8 +73,8 @@ const (
 	removeEvery = 12
 	// busyPatience bounds the wait for a locked outbox: it may stay locked, and the others must not wait for it.
 	busyPatience = 250 * time.Millisecond
-	// patienceBefore is busyPatience before a resume, and turnsBefore the most turns there: more than an outbox fills in
-	// a short absence of the server.
+	// patienceBefore is busyPatience before a resume, and turnsBefore the most turns there: more than an outbox needs
+	// after a short absence of the server.
 	patienceBefore = 2 * time.Second
 	turnsBefore    = 20
 	// turnEvery is how often a session with more entries gets a turn. turnEntries and turnSteps bound one turn: as much
