@@ -46,7 +46,7 @@ func (r *Runner) supervisorOf(session string, upTo int) (c child, runs bool) {
 }
 
 // watch names the supervisors that run, but of which nothing is heard although their session goes on: they were
-// stopped, or hang. They are not ended, because somebody may have stopped one to look at it; the user is told how to end
+// stopped, or hang. They are not ended, because somebody may have stopped one to look at it; the log says how to end
 // it.
 func (r *Runner) watch(work wire.RunnerWork) {
 	unheard := map[string]bool{}
