@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"maestro/commands"
 	"maestro/projections"
 	"maestro/workers/outbox"
 )
@@ -48,10 +47,9 @@ func (s *Service) Deliver(home *outbox.Home) *Delivery {
 
 // beforeResume delivers what a session kept, before its resume replaces the secret that proves it. What the server
 // cannot take now is set aside later, and shown.
-func (s *Service) beforeResume(ctx context.Context, command commands.Command, dryRun bool) {
-	resume, ok := command.(*commands.ResumeSession)
+func (s *Service) beforeResume(ctx context.Context, session string) {
 	d := s.delivery.Load()
-	if !ok || dryRun || d == nil {
+	if d == nil {
 		return
 	}
 	warn := func(session, message string, err error) {
@@ -60,7 +58,7 @@ func (s *Service) beforeResume(ctx context.Context, command commands.Command, dr
 		}
 	}
 	for range turnsBefore {
-		if !d.take(ctx, resume.SessionID, patienceBefore, warn) {
+		if !d.take(ctx, session, patienceBefore, warn) {
 			return
 		}
 	}

@@ -134,7 +134,9 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 	if a.All {
 		return s.toTeam(ctx, c, command, a)
 	}
-	s.beforeResume(ctx, command, a.DryRun)
+	if resume, ok := command.(*commands.ResumeSession); ok && !a.DryRun && s.Permit(c, a.ID, "") == nil {
+		s.beforeResume(ctx, resume.SessionID)
+	}
 	return s.decide(ctx, c, command, generated, a)
 }
 

@@ -13,16 +13,22 @@ import (
 	"maestro/workers/supervisor"
 )
 
-// RunnerHere returns the runner on this machine that asked for work last, of those with a name; any name if that is "".
-// It is nil if there is none: what is installed here says nothing about the agents of another machine.
-func RunnerHere(list wire.Runners, name string) (here *wire.Runner) {
-	for i, r := range list.Runners {
-		if r.Workspaces != "" && r.Host == hostname() && (name == "" || r.Name == name) &&
-			(here == nil || r.SeenAt > here.SeenAt) {
-			here = &list.Runners[i]
-		}
+// runnerHere returns the runner with a name, or any if that is "", that launches agents on this machine as this user:
+// one of the home's server. It is nil if there is none, or if another server answers. Agents do not see directories and
+// programs as their runner does, so nothing is known for a session.
+func (a *Run) runnerHere(ctx context.Context, name string) *wire.Runner {
+	if a.isSession() {
+		return nil
 	}
-	return here
+	c, err := a.Connect(ctx)
+	if err != nil || c.Base() != a.homeServer() {
+		return nil
+	}
+	list, err := c.Runners(ctx)
+	if err != nil {
+		return nil // this caller may not see them
+	}
+	return list.On(hostname(), name)
 }
 
 // RunnerEnviron returns the environment in which the programs of a runner's agents are looked for: the caller's own,
@@ -41,14 +47,10 @@ func RunnerEnviron(own map[string]string, r *wire.Runner) (environ []string) {
 // warnOfMissingAgent warns that the agent of a new session is not installed, if its runner is that of this home's
 // server: only then is that known here. The session is spawned all the same, and its run asks.
 func (a *Run) warnOfMissingAgent(ctx context.Context, server *client.Client, d *events.SessionSpawned) {
-	if d.Runner == "" || a.isSession() || a.throughSocket() || a.homeServer() != server.Base() {
+	if d.Runner == "" {
 		return
 	}
-	list, err := server.Runners(ctx)
-	if err != nil {
-		return // only the user sees the runners
-	}
-	r := RunnerHere(list, d.Runner)
+	r := a.runnerHere(ctx, d.Runner)
 	if r == nil || r.SearchPath == "" {
 		return
 	}

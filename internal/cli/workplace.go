@@ -14,28 +14,6 @@ import (
 	"maestro/workers/preflight"
 )
 
-// launchedHere returns the name of the runner that launches agents on this machine as this user: that of the home's
-// server. It is "" if there is none, or if another server answers. Agents do not see the directories as their runner
-// does, so nothing is known for a session.
-func (a *Run) launchedHere(ctx context.Context) string {
-	if a.isSession() {
-		return ""
-	}
-	c, err := a.Connect(ctx)
-	if err != nil || c.Base() != a.homeServer() {
-		return ""
-	}
-	list, err := c.Runners(ctx)
-	if err != nil { // this caller may not see them
-		return ""
-	}
-	host, _ := os.Hostname()
-	if r := list.On(host); r != nil {
-		return r.Name
-	}
-	return ""
-}
-
 // unsuitable says why the runner of this machine launches no agent in a directory; nil if it does, or if it is not
 // known where its agents work.
 func (a *Run) unsuitable(directory string) *preflight.Failure {
@@ -63,8 +41,8 @@ func (a *Run) warnOfDirectory(ctx context.Context, directory string) {
 	if failed == nil {
 		return
 	}
-	if runner := a.launchedHere(ctx); runner != "" {
-		a.Say("maestro: warning: runner %s launches no agent in this directory: %s; %s\n", runner,
+	if runner := a.runnerHere(ctx, ""); runner != nil {
+		a.Say("maestro: warning: runner %s launches no agent in this directory: %s; %s\n", runner.Name,
 			safetext.OneLine(failed.Message), safetext.OneLine(failed.Fix))
 	}
 }
@@ -75,8 +53,8 @@ func (c *sessionSpawn) refuseDirectory(ctx context.Context, m *manifest.Manifest
 	if c.body.Runner == commands.NoRunner {
 		return nil
 	}
-	runner := c.launchedHere(ctx)
-	if runner == "" || cmp.Or(c.body.Runner, runner) != runner {
+	runner := c.runnerHere(ctx, c.body.Runner)
+	if runner == nil {
 		return nil
 	}
 	directory, from, err := c.directory(ctx, m)
@@ -96,7 +74,7 @@ func (c *sessionSpawn) refuseDirectory(ctx context.Context, m *manifest.Manifest
 		return err
 	}
 	return failure.Usage("%s", safetext.OneLine(failed.Message)).
-		WithWhy("runner %s of this machine launches no agent there%s", runner, Prefixed("; ", from)).
+		WithWhy("runner %s of this machine launches no agent there%s", runner.Name, Prefixed("; ", from)).
 		WithNext("%s", safetext.OneLine(failed.Fix))
 }
 

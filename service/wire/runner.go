@@ -76,10 +76,12 @@ type Runners struct {
 	Runners []Runner `json:"runners"`
 }
 
-// On returns the runner that asked last of those that launch agents on a machine; nil if there is none.
-func (r Runners) On(host string) (last *Runner) {
+// On returns the runner that asked last of those that launch agents on a machine, and have a name; any name if that is
+// "". It is nil if there is none.
+func (r Runners) On(host, name string) (last *Runner) {
 	for i, x := range r.Runners {
-		if x.Workspaces != "" && x.Host == host && (last == nil || x.SeenAt > last.SeenAt) {
+		if x.Workspaces != "" && x.Host == host && (name == "" || x.Name == name) &&
+			(last == nil || x.SeenAt > last.SeenAt) {
 			last = &r.Runners[i]
 		}
 	}

@@ -148,7 +148,8 @@ func (x *examination) launcher(ctx context.Context) *wire.Runner {
 	if err != nil {
 		return nil // the checks of the server say so
 	}
-	x.runner = cli.RunnerHere(list, "")
+	host, _ := os.Hostname()
+	x.runner = list.On(host, "")
 	return x.runner
 }
 
