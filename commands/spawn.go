@@ -51,7 +51,7 @@ type SpawnSession struct {
 	// Strict is the opposite of Force, for versions of the rules before 3: they refuse only if it is set.
 	Strict    bool    `json:"-"`
 	Queue     string  `json:"queue,omitempty" doc:"queue strategy: where it pulls from; if absent, its own, or without tasks the project's only one"`
-	Timeout   int64   `json:"timeout,omitempty" absent:"a session that never times out" doc:"fail it after this time, in milliseconds"`
+	Timeout   int64   `json:"timeout,omitempty" absent:"a session that never times out" doc:"fail it after this time, counted from its spawn or its last resume, in milliseconds"`
 	SpawnedBy string  `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
 	Like      *string `json:"like,omitempty" flag:"<sessionId>" doc:"copy role, strategy, commands and options from this session; what is given here replaces all of these but the role"`
 	Runner    string  `json:"runner,omitempty" flag:"<name>" doc:"the runner that launches its agent; that of the server if absent; none: whoever spawned it launches it"`

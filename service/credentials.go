@@ -156,20 +156,41 @@ func (a authenticator) holder(public string) (*Caller, error) {
 
 func (a authenticator) session(c *Caller, id string, generation int) error {
 	var project string
-	good := generation
+	var replaced error
 	a.handler.View(func(s *projections.State) {
 		project, c.Mail = s.SessionProject(id), s.Undelivered(id)
 		c.Root = s.Root(project)
 		if x := s.Session(id); x != nil {
-			good, c.Ended, c.NoLongerHolds = x.Generation, x.Ended(), noLongerHolds(x)
+			c.Ended, c.NoLongerHolds = x.Ended(), noLongerHolds(x)
+			if x.Generation != generation {
+				replaced = secretReplaced(x)
+			}
 		}
 	})
-	if generation != good {
-		return NotAuthenticated("The token was revoked", "the session has a newer one", true)
+	if replaced != nil {
+		return replaced
 	}
 	c.By = commands.SessionActor(project, id, commands.AuthnToken)
 	c.By.Generation = generation
 	return nil
+}
+
+// secretReplaced is the answer to a caller with an earlier secret of a session: an agent that survived, or a person in a
+// shell with the variables that the spawn printed.
+func secretReplaced(x *projections.Session) error {
+	p := NotAuthenticated("The token was revoked", "session '"+x.ID+"' has a newer one, as it has once it is resumed", true)
+	const apart = ", in a shell without the session's variables"
+	switch {
+	case x.Ended():
+		p.Next = "the session has ended; `maestro session resume " + x.ID + "`" + apart + ", lets it continue"
+	case x.Runner == "" && !x.Claimed():
+		p.Next = "an agent of an earlier run stops here; a user launches the next one" + apart + ": `" +
+			wire.LaunchLine(x.ID, string(x.Role)) + "`"
+	default:
+		p.Next = "an agent of an earlier run stops here; a user sees what goes on with `maestro session info " + x.ID +
+			"`" + apart
+	}
+	return p
 }
 
 func noLongerHolds(x *projections.Session) bool { return x.LastItem != nil && !x.LastItem.Held }

@@ -45,7 +45,7 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 	}
 	m, err := s.makeManifest(ctx, c, g)
 	if err != nil {
-		return nil, invalidManifest(err)
+		return nil, invalidRequest(err)
 	}
 	c.worked(len(m.Canonical()) / bytesPerStep)
 	return m, nil

@@ -47,7 +47,7 @@ func (s *Service) generateManifest(
 	case g.undecided() || errors.As(err, &invalid) && s.decided(ctx, c, x):
 		return nil, nil // the decision refuses it too, in the words that clients know
 	case err != nil:
-		return nil, invalidManifest(err)
+		return nil, invalidRequest(err)
 	}
 	canonical := m.Canonical()
 	c.worked(len(canonical) / bytesPerStep)
@@ -69,14 +69,20 @@ func (s *Service) knownAgent(name string) error {
 	if s.Agents == nil || name == "" {
 		return nil
 	}
-	known := slices.Insert(s.agentNames(), 0, "auto")
+	configured := s.Agents()
+	known := slices.Insert(configured.Names, 0, "auto")
 	if slices.Contains(known, name) {
 		return nil
 	}
+	if configured.Fault != "" {
+		refusal := Invalid("/agent", "Whether there is an agent '%s' on the server's machine is not known",
+			safetext.Printable(name))
+		refusal.Why, refusal.Next = configured.Fault, configured.Fix
+		return refusal
+	}
 	refusal := Invalid("/agent", "There is no agent '%s' on the server's machine", safetext.Printable(name))
 	refusal.Why = "there are " + strings.Join(known, ", ")
-	refusal.Next = "name one of them, or add it to agents.json of the server's home; if it is in there, `maestro " +
-		"doctor` says what is wrong with that file"
+	refusal.Next = "name one of them, or add it to agents.json of the server's home"
 	return refusal
 }
 

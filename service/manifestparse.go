@@ -46,7 +46,14 @@ func (s *Service) agentNames() []string {
 	if s.Agents == nil {
 		return nil
 	}
-	return s.Agents()
+	return s.Agents().Names
+}
+
+// ConfiguredAgents are the agents that can be named on the server's machine.
+type ConfiguredAgents struct {
+	Names []string
+	// Fault says why the configuration cannot be used, which then configures none, and Fix what to do; "" if it can.
+	Fault, Fix string
 }
 
 // membersOf returns an upper bound of the number of names and values in a JSON document.

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"maestro/commands"
 	"maestro/events"
@@ -51,6 +52,11 @@ func invalidManifest(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
+	return faulty(invalid)
+}
+
+// faulty is the problem with a manifest that has faults.
+func faulty(invalid *manifest.InvalidError) *Problem {
 	return &Problem{
 		Kind:    KindRule,
 		Domain:  true,
@@ -60,6 +66,26 @@ func invalidManifest(err error) error {
 		Next:    "see the schema: `maestro manifest schema`",
 		Details: invalid,
 	}
+}
+
+// invalidRequest is the answer to a request of which no valid manifest can be made: it names the field of the request
+// if that is at fault, as the options of a session are, and otherwise the faults of the manifest.
+func invalidRequest(err error) error {
+	var invalid *manifest.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	p := faulty(invalid)
+	for _, fault := range invalid.Faults {
+		pointer, option := strings.CutPrefix(fault.Pointer, "/session")
+		if option || strings.HasPrefix(pointer, "/skills") {
+			name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
+			p.Pointer, p.Message = pointer, name+" "+fault.Message
+			p.Why, p.Next = wire.InvalidWhy, wire.InvalidNext
+			break
+		}
+	}
+	return p
 }
 
 // StoreManifest checks a manifest that was written by hand and stores it, for a spawn to name.

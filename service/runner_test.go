@@ -231,7 +231,8 @@ func TestSpawnForUnknownRunnerWarns(t *testing.T) {
 // A spawn for an agent that the home does not configure names those that there are, in the words of a spawn.
 func TestSpawnForUnknownAgent(t *testing.T) {
 	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
-	w.Agents = func() []string { return []string{"claude", "notes"} }
+	configured := ConfiguredAgents{Names: []string{"claude", "notes"}}
+	w.Agents = func() ConfiguredAgents { return configured }
 	task, _ := w.team()
 	spawn := func(agent string) error {
 		_, err := w.try(w.admin(), "session:spawn",
@@ -248,5 +249,13 @@ func TestSpawnForUnknownAgent(t *testing.T) {
 		if err := spawn(agent); err != nil {
 			t.Errorf("agent %q: %v", agent, err)
 		}
+	}
+	configured = ConfiguredAgents{Names: []string{"claude"}, Fault: "agents.json is empty", Fix: "remove it"}
+	if err := spawn("jots"); !errors.As(err, &refused) || refused.Pointer != "/agent" ||
+		refused.Why != configured.Fault || refused.Next != configured.Fix {
+		t.Errorf("without a configuration: %+v, %v", refused, err)
+	}
+	if err := spawn("claude"); err != nil {
+		t.Errorf("an agent that needs no configuration: %v", err)
 	}
 }

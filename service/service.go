@@ -46,8 +46,8 @@ type Config struct {
 	Templates Templates
 	// LocalRunner is the name of the runner inside the server; "" if it has none.
 	LocalRunner string
-	// Agents returns the names of the agents that the home configures; nil if there are none.
-	Agents func() []string
+	// Agents returns the agents that the home configures; nil if there are none.
+	Agents func() ConfiguredAgents
 	// Skills finds the skills of this machine; nil if it has none.
 	Skills Skills
 	// Manifests receives a copy of each session's manifest; nil if nobody looks for one.

@@ -176,7 +176,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		Templates:   prompt.Own{},
 		Skills:      lock.Home,
 		LocalRunner: o.agents.Name(),
-		Agents:      agents.Names(lock.Dir(), logger),
+		Agents:      agents.Configured(lock.Dir(), logger),
 		Uses:        uses,
 		Webhooks:    hooks,
 		Limits:      o.limits,

@@ -75,6 +75,39 @@ func checkFlag(cmd *cobra.Command, flag *pflag.Flag) error {
 	return nil
 }
 
+// eachHasValue refuses a flag whose value is the name of another flag of the command: the value that was meant is
+// missing, for example because a variable of a script is empty and not in quotes. A text that is the name of a flag can
+// be written after an equals sign.
+func eachHasValue(cmd *cobra.Command, args []string) error {
+	cmd.InitDefaultHelpFlag()
+	for i := 0; i+1 < len(args) && args[i] != "--"; i++ {
+		flag := flagNamed(cmd, args[i])
+		if flag == nil || flag.NoOptDefVal != "" { // it takes no value, or only after an equals sign
+			continue
+		}
+		i++
+		if next, long := strings.CutPrefix(args[i], "--"); long && next != "" && cmd.Flag(next) != nil {
+			return &ranError{failure.Usage("--%s has no value: a flag of `%s` follows, %s", flag.Name, cmd.CommandPath(),
+				args[i]).
+				WithNext("give it a value; a variable in its place may be empty; if the value is meant to be %[1]s, "+
+					"write --%[2]s=%[1]s", args[i], flag.Name)}
+		}
+	}
+	return nil
+}
+
+// flagNamed returns the flag whose value follows an argument, nil if there is none.
+func flagNamed(cmd *cobra.Command, arg string) *pflag.Flag {
+	if name, long := strings.CutPrefix(arg, "--"); long {
+		return cmd.Flag(name)
+	}
+	if short, is := strings.CutPrefix(arg, "-"); is && len(short) == 1 {
+		_ = cmd.InheritedFlags() // adds those of the commands above
+		return cmd.Flags().ShorthandLookup(short)
+	}
+	return nil
+}
+
 // emptyMeans is the annotation of a flag of one command whose empty value has a meaning.
 const emptyMeans = "empty"
 

@@ -104,7 +104,7 @@ func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) e
 		if err != nil {
 			return err
 		}
-		if !hasRun(x) {
+		if !hasRun(x) || hasFailed(x) {
 			return launchHere(ctx, a, x, m, o)
 		}
 		if o.launch {

@@ -19,6 +19,7 @@ import (
 	"maestro/workers/agent"
 	"maestro/workers/confine"
 	"maestro/workers/manifest"
+	"maestro/workers/preflight"
 	"maestro/workers/supervisor"
 )
 
@@ -33,6 +34,15 @@ func hasRun(x wire.Session) bool { return x.Run != nil && x.Run.ExitedAt == nil 
 
 // launchHere claims the session of this process for the runner in a terminal, and runs its agent until it ends.
 func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifest, o initOptions) error {
+	if a.throughSocket() {
+		return insideBoundary(x, o)
+	}
+	a.waiting, a.nextFor = nil, nil // the reader is whoever launches the agent, and not the session
+	if hasFailed(x) {
+		f := hasStopped(x)
+		f.Status, f.Code = http.StatusForbidden, failure.NotAllowed
+		return f
+	}
 	if runtime.GOOS != "linux" {
 		return failure.Usage("Agents are launched on Linux only").
 			WithNext("--print prints its prompts; `maestro session exec %s -- <command>` runs what you start", x.ID)
@@ -73,27 +83,35 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 		return err
 	}
 	defer asRunner.Close()
-	answer, err := asRunner.Do(ctx, "session:claim", &commands.ClaimSession{
-		SessionID: x.ID,
-		Run:       c.Run,
-		Host:      hostname(),
-		Agent:     supervisor.AgentOf(x.Agent, m),
-		Layers:    c.Layers,
-	}, client.Options{})
-	if err != nil {
-		return err
+	claimed := false
+	c.Claim = func(ctx context.Context) error {
+		answer, err := asRunner.Do(ctx, "session:claim", &commands.ClaimSession{
+			SessionID: x.ID,
+			Run:       c.Run,
+			Host:      hostname(),
+			Agent:     supervisor.AgentOf(x.Agent, m),
+			Layers:    c.Layers,
+		}, client.Options{})
+		if err != nil {
+			return err
+		}
+		if answer.Event == nil { // another terminal of this machine was faster
+			return hasAgent(x.ID, wire.TerminalRunner)
+		}
+		claimed, a.answered, a.waiting = true, true, nil // from now on stdout shows the agent, which gets the mail
+		return nil
 	}
-	if answer.Event == nil { // another terminal of this machine was faster
-		return hasAgent(x.ID, wire.TerminalRunner)
-	}
-	a.answered, a.waiting = true, nil // from now on stdout shows the agent, which gets the mail
-	a.nextFor = nil                   // the reader is whoever launched the agent, and not the session
 	screen := &agentScreen{run: a}
 	logger := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	err = supervisor.Run(ctx, c, supervisor.Drivers(c.Home), screen, logger)
+	var fault *preflight.Failure
 	switch {
 	case errors.Is(err, home.ErrSupervised), errors.Is(err, supervisor.ErrRan):
 		return hasAgent(x.ID, wire.TerminalRunner)
+	case errors.As(err, &fault):
+		return notLaunched(x.ID, fault)
+	case err != nil && !claimed:
+		return err
 	case err != nil:
 		exit := supervisor.Exit{Reason: "its supervisor ended with an error: " + err.Error()}
 		_, told := asRunner.Do(context.WithoutCancel(ctx), "session:exited", exit.Command(x.ID, c.Run),
@@ -111,6 +129,42 @@ func hasAgent(session, runner string) error {
 		Message: fmt.Sprintf("Session '%s' already has an agent, which runner %s launched", session, runner),
 		Next:    "follow it with `maestro session logs " + session + " --follow`; --print only prints its prompts",
 	}
+}
+
+// notLaunched is the error for a session whose agent cannot be launched here as things are. Nothing was claimed, so the
+// session still waits for its agent.
+func notLaunched(session string, fault *preflight.Failure) error {
+	return &failure.Error{
+		Code:    "NOT_LAUNCHED",
+		Message: "The agent was not launched: " + fault.Message,
+		Why:     "the checks before its launch failed; session '" + session + "' still waits for its agent",
+		Next:    fault.Fix + "; then run the same command again",
+	}
+}
+
+// insideBoundary is the error for a launch by a process that the kernel confines.
+func insideBoundary(x wire.Session, o initOptions) error {
+	return &failure.Error{
+		Status:  http.StatusForbidden,
+		Code:    failure.NotAllowed,
+		Message: "An agent cannot be launched from inside the boundary of another command",
+		Why: "this process is confined and holds no secret of session '" + x.ID + "', and an agent gets a boundary " +
+			"of its own",
+		Next: "in a shell of yours: " + launchLine(x, o) + "; --print only prints the agent's prompts",
+	}
+}
+
+// launchLine is the command line, in backquotes, with which a user launches the agent of a session that no runner has:
+// it needs none of the session's variables.
+func launchLine(x wire.Session, o initOptions) string {
+	line := "`" + wire.LaunchLine(x.ID, string(x.Role))
+	if o.fix {
+		line += " --fix-permissions"
+	}
+	if o.git {
+		line += " --allow-git-config"
+	}
+	return line + "`"
 }
 
 // superviseConfig describes the supervision of a session by this process.
@@ -171,14 +225,10 @@ func outcomeHere(ctx context.Context, server *client.Client, id string) error {
 	if err != nil {
 		return err
 	}
-	if x.EndedAt == nil || x.Run != nil && x.Run.Status == "completed" {
+	if !hasFailed(x) {
 		return nil
 	}
-	f := &failure.Error{
-		Message: fmt.Sprintf("Session '%s' has ended: its status is %s", id, x.Status),
-		Why:     x.EndReason,
-		Next:    "`maestro session resume " + id + "`, in a shell without the session's variables, lets it continue",
-	}
+	f := hasStopped(x)
 	switch {
 	case ctx.Err() != nil:
 		f.Err = &commandExit{ExitInterrupted}
@@ -186,6 +236,21 @@ func outcomeHere(ctx context.Context, server *client.Client, id string) error {
 		f.Err = &commandExit{*x.Run.ExitCode}
 	}
 	return f
+}
+
+// hasFailed reports whether a session has ended without having completed its work.
+func hasFailed(x wire.Session) bool {
+	return x.EndedAt != nil && (x.Run == nil || x.Run.Status != "completed")
+}
+
+// hasStopped tells whoever launches the agent of a session that has failed how it can continue.
+func hasStopped(x wire.Session) *failure.Error {
+	return &failure.Error{
+		Message: fmt.Sprintf("Session '%s' has ended: its status is %s", x.ID, x.Status),
+		Why:     x.EndReason,
+		Next: "to let it continue, run in a shell without the session's variables: `maestro session resume " + x.ID +
+			"`, then " + launchLine(x, initOptions{}),
+	}
 }
 
 // hostname returns the name of this machine, "" if it has none.

@@ -82,7 +82,8 @@ func readManifest(a *Run, file string) (*manifest.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := manifest.Reader{Agents: a.agents(), AnyAgent: a.throughSocket()}.Parse(content)
+	agents, known := a.agents()
+	m, err := manifest.Reader{Agents: agents, AnyAgent: !known || a.throughSocket()}.Parse(content)
 	if err != nil {
 		return nil, manifestFailure(file, err)
 	}
@@ -114,17 +115,17 @@ func manifestOf(ctx context.Context, a *Run, session string) (*manifest.Manifest
 	return m, nil
 }
 
-// agents returns the agents that this machine's home configures, besides the known ones. Without a configuration that
-// can be read there are none; whoever launches agents says what is wrong with it.
-func (a *Run) agents() []string {
+// agents returns the agents that this machine's home configures, besides the known ones. They are not known if the
+// configuration cannot be read; whoever launches agents says what is wrong with it.
+func (a *Run) agents() (names []string, known bool) {
 	h := a.openHome()
 	if h == nil {
-		return nil
+		return nil, true
 	}
 	defer func() { _ = h.Close() }()
 	configured, err := supervisor.AgentsOf(h)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	return configured.Names()
+	return configured.Names(), true
 }

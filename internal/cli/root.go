@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -89,7 +90,7 @@ func Main(
 		completeFlags(a, root)
 	}
 	a.nextFor = a.followable
-	called, err := root.ExecuteContextC(ctx)
+	called, err := execute(ctx, root, args)
 	if err == nil {
 		err = *unknownHelp
 	}
@@ -120,10 +121,24 @@ func Main(
 		err = a.broken
 	}
 	if err != nil {
+		var said *client.Error
+		if errors.As(err, &said) && said.Status == http.StatusUnauthorized { // it acts as no session, or not any more
+			a.nextFor = nil
+		}
 		a.complain(err)
 		a.exportNobody(called, args)
 	}
 	return exitCode(err)
+}
+
+// execute runs a command line, unless a flag in it lacks its value.
+func execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Command, error) {
+	if called, rest, err := root.Find(args); err == nil {
+		if err := eachHasValue(called, rest); err != nil {
+			return called, err
+		}
+	}
+	return root.ExecuteContextC(ctx)
 }
 
 // showDamage warns readers of a damaged log, unless the error does so already.

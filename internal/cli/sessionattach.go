@@ -80,6 +80,7 @@ func (c *sessionExec) attachConfig(
 			return config, nil, err
 		}
 	}
+	config.GitConfig = c.gitConfig
 	if c.directory != "" && !c.isSession() { // a person has chosen it
 		config.Within = nil
 	}
@@ -126,17 +127,19 @@ func (c *sessionExec) behind(
 // allowedPaths returns the paths that --allow names, where they are in fact: a link there may be an agent's.
 func (c *sessionExec) allowedPaths(held *supervisor.Attached) (allowed []string, err error) {
 	for _, path := range c.allowed {
-		real, err := filepath.Abs(path)
-		if err == nil {
-			real, err = filepath.EvalSymlinks(real)
-		}
+		named, err := filepath.Abs(path)
 		if err != nil {
-			return nil, failure.Usage("--allow names %s, which cannot be used", Quoted(path)).
-				WithWhy("%s", files.Bare(err)).WithNext("name a file or directory that exists")
+			return nil, err
+		}
+		real, err := filepath.EvalSymlinks(named)
+		if err != nil {
+			return nil, failure.Usage("--allow names %s, which cannot be used", Quoted(named)).
+				WithWhy("%s", files.Bare(err)).WithNext("name a file or directory that exists; a relative path counts " +
+				"from your current directory, not from the one in which the command runs")
 		}
 		for _, kept := range held.Kept() {
 			if files.Within(real, kept) || files.Within(kept, real) {
-				return nil, failure.Usage("--allow names %s, which holds, or is in, %s", Quoted(path), kept).
+				return nil, failure.Usage("--allow names %s, which holds, or is in, %s", Quoted(real), kept).
 					WithWhy("no command of a session may reach that").
 					WithNext("name another path, or run the command with --unconfined")
 			}

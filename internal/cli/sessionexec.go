@@ -34,6 +34,7 @@ type sessionExec struct {
 	directory  string
 	allowed    []string
 	unconfined bool
+	gitConfig  bool
 }
 
 func newSessionExec(a *Run) *cobra.Command {
@@ -84,7 +85,10 @@ script that starts Claude Code with them.`,
 	ValueName(cmd, "allow", "<path>")
 	cmd.Flags().BoolVar(&c.unconfined, "unconfined", false,
 		"let the command do what you can, and give it the session's secret")
+	cmd.Flags().BoolVar(&c.gitConfig, "allow-git-config", false,
+		"let the command change git's hooks and configuration there; your git runs what is in them")
 	cmd.MarkFlagsMutuallyExclusive("allow", "unconfined")
+	cmd.MarkFlagsMutuallyExclusive("allow-git-config", "unconfined")
 	return cmd
 }
 

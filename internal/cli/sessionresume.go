@@ -45,8 +45,19 @@ func (c *sessionResume) run(ctx context.Context, args []string) error {
 	}
 	if answer.Event == nil && !c.JSON {
 		c.Print("Session %s needs no resuming: its run goes on, or its next one may begin already\n", args[0])
-		return nil
+	} else if err := c.resumed(answer, args[0]); err != nil {
+		return err
 	}
+	x, err := Ask(ctx, c.Run, (*client.Client).Session, args[0])
+	if err == nil && x.Runner == "" && !hasRun(x) && !c.dryRun {
+		c.Say("maestro: no runner launches its agent, and the secret of its earlier runs is not valid any more: run "+
+			"%s in a shell without the session's variables\n", launchLine(x, initOptions{}))
+	}
+	return nil
+}
+
+// resumed prints that the next run of a session may begin.
+func (c *sessionResume) resumed(answer client.Answer, session string) error {
 	data, err := dataOf(answer)
 	if err != nil {
 		return err
@@ -55,10 +66,6 @@ func (c *sessionResume) run(ctx context.Context, args []string) error {
 	if resumed, ok := data.(*events.SessionResumed); ok {
 		run = resumed.Run
 	}
-	c.wrote(answer, args[0], "Resumed session %s: run %d may begin", args[0], run)
-	if x, err := Ask(ctx, c.Run, (*client.Client).Session, args[0]); err == nil && x.Runner == "" {
-		c.Say("maestro: no runner launches it: run `maestro session exec --unconfined %s -- maestro %s init "+
-			"--launch`\n", args[0], x.Role)
-	}
+	c.wrote(answer, session, "Resumed session %s: run %d may begin", session, run)
 	return nil
 }

@@ -54,6 +54,12 @@ type RunnerCredential struct {
 	Token     string `json:"token"`
 }
 
+// LaunchLine is the command line with which a user launches, in a terminal, the agent of a session that no runner has.
+// It needs no secret of the session.
+func LaunchLine(session, role string) string {
+	return "maestro session exec --unconfined " + session + " -- maestro " + role + " init --launch"
+}
+
 const (
 	// beatEvery is the time between two heartbeats, unless the lease is short: then beatsPerLease fit into it.
 	beatEvery     = 10 * time.Second

@@ -6307,7 +6307,7 @@ export interface components {
             thinkingMode?: string;
             /**
              * Format: int64
-             * @description fail it after this time, in milliseconds
+             * @description fail it after this time, counted from its spawn or its last resume, in milliseconds
              */
             timeout?: number;
             /** @description where the agent works; the project's if absent */

@@ -11,8 +11,8 @@ import (
 )
 
 // accessible checks that a directory can be read and written. If it cannot and fix is true, it changes the permissions
-// of the directory and of what is in it, as `chmod -R 755` does, but follows no link.
-func accessible(path string, check Check, fix bool) error {
+// of the directory and of what is in it, as `chmod -R 755` does, but follows no link. fixedWith ends the advice.
+func accessible(path string, check Check, fix bool, fixedWith string) error {
 	err := tryAccess(path)
 	if err == nil {
 		return nil
@@ -29,7 +29,7 @@ func accessible(path string, check Check, fix bool) error {
 		Check:   CheckPermissions,
 		Path:    path,
 		Message: "The " + named(check) + " " + path + " cannot be read and written: " + files.Bare(err).Error(),
-		Fix:     "make it readable and writable for this user: `chmod -R u+rwX " + path + "`",
+		Fix:     "make it readable and writable for this user: `chmod -R u+rwX " + path + "`" + fixedWith,
 		Err:     &PermissionError{err},
 	}
 	info, unknown := os.Stat(path)

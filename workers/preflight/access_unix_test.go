@@ -95,7 +95,7 @@ func TestChmodFallback(t *testing.T) {
 	for _, fix := range []bool{false, true} {
 		t.Run(map[bool]string{false: "target", true: "target, with permission"}[fix], func(t *testing.T) {
 			w := newWorld(t)
-			w.opts.FixPermissions = fix
+			w.opts.FixPermissions, w.opts.Command = fix, "worker init"
 			w.opts.Target = closed(w, "closed")
 			_, err := Prepare(w.opts)
 			if fix {
@@ -107,7 +107,8 @@ func TestChmodFallback(t *testing.T) {
 			var failed *Failure
 			var permission *PermissionError
 			if !errors.As(err, &failed) || failed.Check != CheckPermissions || !errors.As(err, &permission) ||
-				!strings.Contains(failed.Fix, "chmod -R u+rwX "+w.opts.Target) {
+				!strings.Contains(failed.Fix, "chmod -R u+rwX "+w.opts.Target) ||
+				!strings.HasSuffix(failed.Fix, "with `worker init --fix-permissions`") {
 				t.Errorf("got %+v, %v", failed, err)
 			}
 			if got := mode(w.opts.Target); got != 0 {

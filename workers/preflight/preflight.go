@@ -69,6 +69,8 @@ type Options struct {
 	Within []string
 	// FixPermissions allows changes of the target's permissions.
 	FixPermissions bool
+	// Command is the command of maestro that runs, such as "worker init": advice names its flags.
+	Command string
 	// Room is how many bytes must be free.
 	Room uint64
 }
@@ -104,7 +106,7 @@ func Prepare(o Options) (Dirs, error) {
 		check Check
 		fix   bool
 	}{{d.Workspace, CheckWorkspace, true}, {d.Target, CheckTarget, o.FixPermissions}} {
-		if err := accessible(dir.path, dir.check, dir.fix); err != nil {
+		if err := accessible(dir.path, dir.check, dir.fix, o.fixedWith(dir.check)); err != nil {
 			return Dirs{}, err
 		}
 	}
@@ -164,6 +166,17 @@ func Target(o Options) error {
 func isTarget(path string) error {
 	return isDir(path, CheckTarget, "spawn a session with another --working-directory")
 }
+
+// fixedWith says how the user lets the permissions of a directory be changed, "" if nothing does.
+func (o Options) fixedWith(check Check) string {
+	if check != CheckTarget || o.FixPermissions || !o.mayFix() {
+		return ""
+	}
+	return ", or let it be changed, as `chmod -R 755` does, with `" + o.Command + " --fix-permissions`"
+}
+
+// mayFix reports whether the command has the flag --fix-permissions: it launches agents.
+func (o Options) mayFix() bool { return o.Command == "serve" || strings.HasSuffix(o.Command, " init") }
 
 // resolved returns a path without links, as far as that is known.
 func resolved(path string) string {

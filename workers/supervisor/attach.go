@@ -47,6 +47,7 @@ func Attach(
 		Console: silence{},
 		logger:  logger.With("session", c.SessionID),
 		over:    make(chan struct{}),
+		command: execs,
 		layers:  c.layers(),
 	}
 	var err error
@@ -86,6 +87,7 @@ func (a *Attached) open(helpers context.Context) (err error) {
 		Target:      s.Directory,
 		Within:      s.Within,
 		MaestroHome: s.Home,
+		Command:     s.command,
 	})
 	if err != nil {
 		return err

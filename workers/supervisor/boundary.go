@@ -93,8 +93,8 @@ func (s *supervisor) checkProgram(context.Context) error {
 		return &preflight.Failure{
 			Check:   preflight.CheckAgent,
 			Path:    s.Program,
-			Message: "Agents would not find " + programName + ": the program of the server is called " + name,
-			Fix:     "rename it to " + programName + ", and start the server again",
+			Message: "Agents would not find " + programName + ": this program is called " + name,
+			Fix:     "rename it to " + programName + ", and run `" + programName + " " + s.command + "` again",
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	git, err := gitFiles(s.dirs.Target, user, s.gitRunner(ctx, user))
+	git, err := gitFiles(s.dirs.Target, user, allowGit(s.command), s.gitRunner(ctx, user))
 	var failed *preflight.Failure
 	if err != nil && !errors.As(err, &failed) {
 		return &preflight.Failure{
@@ -139,7 +139,7 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 			Path:  s.dirs.Target,
 			Message: "The hooks and the configuration of git in " + s.dirs.Target +
 				" cannot be kept from an agent: " + files.Bare(err).Error(),
-			Fix: "mend that, or " + allowGit,
+			Fix: "mend that, or " + allowGit(s.command),
 			Err: err,
 		}
 	}
@@ -151,9 +151,10 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 	return nil
 }
 
-// allowGit says how a user lets agents change what git runs.
-const allowGit = "allow changes of git's hooks and configuration: `serve --allow-git-config`, in a terminal " +
-	"`worker init --allow-git-config`, or for a command of yours `session exec --allow <the working directory>`"
+// allowGit says how the user of a command of maestro lets what it starts change what git runs.
+func allowGit(command string) string {
+	return "allow changes of git's hooks and configuration with `" + command + " --allow-git-config`"
+}
 
 // clearGit removes what the agent left in the repository to lead its user's git to other hooks, and says so on the
 // timeline of the session.
@@ -220,6 +221,14 @@ func (s *supervisor) blockedGit(paths, reason string) {
 	}
 }
 
+// ifConfined begins advice about a layer of confinement that a server may have been told not to use.
+func (s *supervisor) ifConfined() string {
+	if s.command == serves {
+		return "start the server without --confine off, "
+	}
+	return ""
+}
+
 // checkNetwork checks that this machine can restrict the network as the manifest says.
 func (s *supervisor) checkNetwork(context.Context) (err error) {
 	var p confine.Policy
@@ -230,8 +239,8 @@ func (s *supervisor) checkNetwork(context.Context) (err error) {
 		return &preflight.Failure{
 			Check:   preflight.CheckNetwork,
 			Message: "This machine cannot limit the agent's network to what the session asks for: " + s.options.Network,
-			Fix: "start the server without --confine off, run the session on a machine whose `maestro doctor --all` " +
-				"lists that layer, or spawn a session with another --network",
+			Fix: s.ifConfined() + "run the session on a machine whose `maestro doctor --all` lists that layer, or " +
+				"spawn a session with another --network",
 		}
 	}
 	s.network, s.ports = p.Network, p.Ports

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
@@ -47,6 +48,8 @@ type Config struct {
 	Workspaces string `json:"workspaces"`
 	// Layers are the layers of confinement that the claim announced.
 	Layers []string `json:"layers"`
+	// Claim claims the run once the checks before the launch have passed; nil if a runner has claimed it already.
+	Claim func(ctx context.Context) error `json:"-"`
 	Limits
 }
 

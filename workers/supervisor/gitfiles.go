@@ -61,6 +61,8 @@ type guard struct {
 	root *disk.Root
 	// target is absolute, without links; user is the user's home directory.
 	target, user string
+	// allow says how a user lets an agent change it.
+	allow string
 	// git returns what `git config` says.
 	git func(input []byte, args ...string) ([]string, error)
 	// users is what the user's own configuration says.
@@ -73,8 +75,8 @@ type guard struct {
 
 // gitFiles returns what git reads in a target: the hooks and the configuration of each repository, of its submodules
 // and its worktrees, what a configuration names in the target, and the files that say where a repository is. user is
-// the user's home directory; run runs git.
-func gitFiles(target, user string, run runGit) (found gitFound, err error) {
+// the user's home directory, allow says in a failure how to do without; run runs git.
+func gitFiles(target, user, allow string, run runGit) (found gitFound, err error) {
 	if inRepository(target) {
 		return found, &preflight.Failure{
 			Check:   preflight.CheckTarget,
@@ -105,6 +107,7 @@ func gitFiles(target, user string, run runGit) (found gitFound, err error) {
 		root:   root,
 		target: target,
 		user:   user,
+		allow:  allow,
 		git:    func(input []byte, args ...string) ([]string, error) { return gitConfigSays(run, input, args) },
 		known:  map[string]gitSettings{},
 	}
@@ -376,7 +379,7 @@ func (g *guard) hooks(settings gitSettings, worktree string) error {
 				Check:   preflight.CheckTarget,
 				Path:    named,
 				Message: "The hooks of git are in " + named + " itself, so agents cannot be kept from them",
-				Fix:     "name another directory with core.hooksPath, or " + allowGit,
+				Fix:     "name another directory with core.hooksPath, or " + g.allow,
 			}
 		default:
 			if err := g.keepDir(named); err != nil {

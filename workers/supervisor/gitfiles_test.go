@@ -17,7 +17,7 @@ import (
 
 func gitFilesOf(t *testing.T, target, user string) (gitFound, error) {
 	t.Setenv("XDG_CONFIG_HOME", "")
-	return gitFiles(target, user, (&supervisor{}).gitRunner(t.Context(), user))
+	return gitFiles(target, user, allowGit(serves), (&supervisor{}).gitRunner(t.Context(), user))
 }
 
 // repositoryIn makes what a repository consists of, as far as it matters here.

@@ -64,7 +64,7 @@ func (g *guard) keep(name string) error {
 				Check:   preflight.CheckTarget,
 				Path:    path,
 				Message: path + " is no file and no directory, so it cannot be kept from agents",
-				Fix:     "remove it, or " + allowGit,
+				Fix:     "remove it, or " + g.allow,
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func (g *guard) isLink(path string) error {
 		Check:   preflight.CheckTarget,
 		Path:    path,
 		Message: path + " is a link, so it cannot be kept from an agent that works there",
-		Fix:     "replace the link by what it leads to, or " + allowGit,
+		Fix:     "replace the link by what it leads to, or " + g.allow,
 	}
 }
 

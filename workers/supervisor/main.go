@@ -75,12 +75,28 @@ func undriven(name string, err error) *preflight.Failure {
 		Err:     err,
 	}
 	var fault *agent.ConfigError
+	if errors.As(err, &fault) {
+		failed.Path = fault.File
+	}
+	if _, fix := FaultOfAgents(err); fix != "" {
+		failed.Fix = fix
+	}
+	return failed
+}
+
+// FaultOfAgents says why agents.json of a home cannot be used, and what to do, by the error of [LoadAgents]. What to do
+// may be "".
+func FaultOfAgents(err error) (why, fix string) {
+	var fault *agent.ConfigError
 	var problem *home.Problem
 	switch {
 	case errors.As(err, &fault):
-		failed.Path, failed.Fix = fault.File, fault.Fix
+		return fault.Error(), fault.Fix
 	case errors.As(err, &problem):
-		failed.Fix = problem.Next
+		if why = problem.What; problem.Why != "" {
+			why += ": " + problem.Why
+		}
+		return why, problem.Next
 	}
-	return failed
+	return err.Error(), ""
 }

@@ -17,6 +17,7 @@ import (
 
 	"maestro/events"
 	"maestro/internal/home"
+	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/blank"
 	"maestro/workers/confine"
@@ -63,11 +64,15 @@ type supervisor struct {
 	found   []string
 	options events.AgentOptions
 	model   string
+	// command is the command whose flags decide about the run, for advice.
+	command string
 	socket  string
 	// secrets are those of the run. No record and no stored output has them.
 	secrets atomic.Pointer[blank.Secrets]
 	// opened are the skills, which are closed at the end.
 	opened []io.Closer
+	// ready is what the checks before the claim found, nil if there were none or it is used.
+	ready *prepared
 	// given are the variables that a user set for the session.
 	given map[string]string
 	// over is closed when the session has ended, or its secret is not valid any more; why says which.
@@ -92,6 +97,12 @@ type supervisor struct {
 	// unguarded says why the agent had to be ended, "" if it had not.
 	unguarded string
 }
+
+// serves and execs are the commands that launch something of a session, beside `worker init` and `orchestrator init`.
+const (
+	serves = "serve"
+	execs  = "session exec"
+)
 
 // Console shows the course of a run to a person. Each method may be called concurrently.
 type Console interface {
@@ -168,6 +179,7 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 		Console: console,
 		logger:  logger.With("session", c.SessionID, "run", c.Run),
 		over:    make(chan struct{}),
+		command: serves,
 		asked:   map[string]*askedOnce{},
 	}
 	s.secrets.Store(blank.Of(c.SessionToken, c.RunnerToken))
@@ -183,17 +195,10 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 	if s.hasRun() {
 		return ErrRan
 	}
-	if err := s.save(func(is *Saved) {
-		*is = Saved{
-			Run:          c.Run,
-			Runner:       c.Runner,
-			PID:          os.Getpid(),
-			Started:      time.Now(),
-			Ticks:        processes.Started(os.Getpid()),
-			Conversation: c.Conversation,
+	if c.Claim == nil {
+		if err := s.saveBegun(); err != nil {
+			return err
 		}
-	}); err != nil {
-		return err
 	}
 	box, err := outbox.Open(s.home.Root(), c.SessionID, func() string { return c.SessionToken })
 	if err != nil {
@@ -222,8 +227,35 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 		tick:   ticker.C,
 		tell:   s.records.stuck,
 	}
+	if c.Claim != nil {
+		if err := s.claim(ctx, drivers); err != nil {
+			return err
+		}
+	}
 	processes.Adopt()
 	return s.supervise(ctx, drivers)
+}
+
+// saveBegun notes in the home that this process has the run.
+func (s *supervisor) saveBegun() error {
+	return s.save(func(is *Saved) {
+		*is = Saved{
+			Run:          s.Run,
+			Runner:       s.Runner,
+			PID:          os.Getpid(),
+			Started:      time.Now(),
+			Ticks:        processes.Started(os.Getpid()),
+			Conversation: s.Conversation,
+		}
+	})
+}
+
+// closeOpened closes the skills.
+func (s *supervisor) closeOpened() (err error) {
+	for _, skill := range s.opened {
+		err = errors.Join(err, skill.Close())
+	}
+	return err
 }
 
 // ErrRan says that the run, or a later one of its session, has had a supervisor on this machine.
@@ -256,13 +288,19 @@ func (s *supervisor) supervise(ctx context.Context, drivers func(name string) (a
 	group.Go(func() { s.records.run(recording) })
 	exit := s.work(ctx, &group, helpers, drivers)
 	stopWatching()
-	for _, skill := range s.opened {
-		_ = skill.Close() // it was only read
-	}
+	_ = s.closeOpened() // they were only read
 	if ctx.Err() != nil {
-		exit.Reason = "its supervisor was told to stop"
+		exit.Reason = s.toldToStop()
 	}
 	return s.finish(ctx, exit)
+}
+
+// toldToStop says why a run ended whose supervisor was told to stop.
+func (s *supervisor) toldToStop() string {
+	if s.Runner == wire.TerminalRunner {
+		return "it was interrupted in its terminal"
+	}
+	return "its supervisor was told to stop"
 }
 
 // blank removes the run's secrets from a text.

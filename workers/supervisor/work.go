@@ -13,7 +13,6 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
-	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/manifest"
@@ -177,84 +176,6 @@ func (s *supervisor) fresh(ctx context.Context) (string, func(context.Context, b
 	return s.mail.take()
 }
 
-// prepare makes the checks before the launch, until they pass, and returns what is known about the launch then.
-func (s *supervisor) prepare(
-	ctx context.Context, group *sync.WaitGroup, helpers context.Context, drivers func(string) (agent.Driver, error),
-) (agent.Launch, *manifest.Manifest, error) {
-	for attempt := 1; ; attempt++ {
-		launch, m, err := s.check(ctx, drivers)
-		if err == nil && s.socket == "" {
-			err = s.openSocket(helpers, group)
-		}
-		if err == nil {
-			launch.Hook = []string{s.Program, wire.ProgramHook, "--socket", s.socket}
-			if s.options.PermissionMode == modeInteractive {
-				launch.Hook = append(launch.Hook, "--within", agent.HookClock(true).String())
-			}
-			err = s.probeHook(ctx, launch.Hook)
-		}
-		if err == nil {
-			return launch, m, nil
-		}
-		var failed *preflight.Failure
-		if !errors.As(err, &failed) {
-			return launch, m, err
-		}
-		again, err := s.escalate(ctx, failed, attempt)
-		if err != nil || !again {
-			return launch, m, cmp.Or(err, error(failed))
-		}
-	}
-}
-
-// escalate asks the user what to do about a failed check, and waits for the answer.
-func (s *supervisor) escalate(ctx context.Context, failed *preflight.Failure, attempt int) (again bool, err error) {
-	s.logger.Warn("the run cannot start", "check", failed.Check, "path", failed.Path, "why", failed.Message)
-	question := &events.PreflightFailed{Path: failed.Path, Message: failed.Message, Fix: failed.Fix}
-	s.Tell("The run cannot start. %s Then answer the question in `maestro inbox`.",
-		safetext.OneLine(question.Question()))
-	answer, err := s.calls.do(ctx, s.calls.runner, "preflight:failed", &commands.FailPreflight{
-		SessionID: s.SessionID,
-		Run:       s.Run,
-		Check:     string(failed.Check),
-		Path:      failed.Path,
-		Message:   short(failed.Message),
-		Fix:       short(failed.Fix),
-	}, fmt.Sprintf("%s/%d/preflight/%d", s.SessionID, s.Run, attempt))
-	if err != nil {
-		return false, err
-	}
-	input, err := questionOf(answer)
-	if err != nil {
-		return false, err
-	}
-	left := s.leavePlace()
-	text, err := s.answerTo(ctx, input)
-	switch {
-	case err == nil && text == events.PreflightGiveUp:
-		s.mail.confirmOwn(ctx)
-		return false, nil
-	case err == nil && left:
-		err = s.takePlace(ctx)
-	}
-	return err == nil, err
-}
-
-// answerTo waits for the answer to a question of the run.
-func (s *supervisor) answerTo(ctx context.Context, input string) (string, error) {
-	for {
-		came := s.mail.waits()
-		if mail, ok := s.mail.answer(input); ok {
-			return mail.Text, nil
-		}
-		select {
-		case <-came:
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}
-}
-
 // check makes the checks once.
 func (s *supervisor) check(
 	ctx context.Context, drivers func(string) (agent.Driver, error),
@@ -279,6 +200,9 @@ func (s *supervisor) check(
 		return launch, nil, fmt.Errorf("the manifest of the session: %w", err)
 	}
 	s.options, s.model = optionsOf(m)
+	if s.Runner == wire.TerminalRunner {
+		s.command = string(m.Role) + " init"
+	}
 	s.usedBefore(&x)
 	name := AgentOf(x.Agent, m)
 	if s.driver, err = drivers(name); err != nil {
@@ -298,6 +222,7 @@ func (s *supervisor) check(
 		Orchestrator:   s.OrchestratorDir,
 		MaestroHome:    s.Home,
 		FixPermissions: s.FixPermissions,
+		Command:        s.command,
 		Room:           s.Room,
 	})
 	if err != nil {
@@ -390,6 +315,9 @@ func (s *supervisor) await(ctx context.Context, l *launched) outcome {
 	select {
 	case <-l.ended:
 	case <-ctx.Done():
+		if s.endedBy() == "" {
+			s.Tell("The agent is being ended, with everything that it started; that can take some seconds.")
+		}
 		s.end(l)
 		<-l.ended
 	}

@@ -223,15 +223,16 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 	}, nil
 }
 
-// Names returns the names of the agents that a home configures. The file is read each time, so that a change needs no
-// restart.
-func Names(dir string, logger *slog.Logger) func() []string {
-	return func() []string {
+// Configured returns the agents that a home configures. The file is read each time, so that a change needs no restart.
+func Configured(dir string, logger *slog.Logger) func() service.ConfiguredAgents {
+	return func() service.ConfiguredAgents {
 		configured, err := supervisor.LoadAgents(dir)
+		found := service.ConfiguredAgents{Names: configured.Names()}
 		if err != nil {
 			logger.Warn("the configuration of agents cannot be used", "why", err,
 				"next", "see `maestro doctor`")
+			found.Fault, found.Fix = supervisor.FaultOfAgents(err)
 		}
-		return configured.Names()
+		return found
 	}
 }
