@@ -178,7 +178,8 @@ func (a authenticator) session(c *Caller, id string, generation int) error {
 // secretReplaced is the answer to a caller with an earlier secret of a session: an agent that survived, or a person in a
 // shell with the variables that the spawn printed.
 func secretReplaced(x *projections.Session) error {
-	p := NotAuthenticated("The token was revoked", "session '"+x.ID+"' has a newer one, as it has once it is resumed", true)
+	p := NotAuthenticated("The token was revoked",
+		"session '"+x.ID+"' has a newer one, as it has once it is resumed", true)
 	const apart = ", in a shell without the session's variables"
 	switch {
 	case x.Ended():
@@ -187,8 +188,8 @@ func secretReplaced(x *projections.Session) error {
 		p.Next = "an agent of an earlier run stops here; a user launches the next one" + apart + ": `" +
 			wire.LaunchLine(x.ID, string(x.Role)) + "`"
 	default:
-		p.Next = "an agent of an earlier run stops here; a user sees what goes on with `maestro session info " + x.ID +
-			"`" + apart
+		p.Next = "an agent of an earlier run stops here; a user sees what goes on with `maestro session info " +
+			x.ID + "`" + apart
 	}
 	return p
 }

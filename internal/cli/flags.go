@@ -87,8 +87,9 @@ func eachHasValue(cmd *cobra.Command, args []string) error {
 		}
 		i++
 		if next, long := strings.CutPrefix(args[i], "--"); long && next != "" && cmd.Flag(next) != nil {
-			return &ranError{failure.Usage("--%s has no value: a flag of `%s` follows, %s", flag.Name, cmd.CommandPath(),
-				args[i]).
+			refused := failure.Usage("--%s has no value: a flag of `%s` follows, %s", flag.Name, cmd.CommandPath(),
+				args[i])
+			return &ranError{refused.
 				WithNext("give it a value; a variable in its place may be empty; if the value is meant to be %[1]s, "+
 					"write --%[2]s=%[1]s", args[i], flag.Name)}
 		}

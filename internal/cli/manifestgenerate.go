@@ -135,7 +135,8 @@ func readContext(a *Run, file string) (json.RawMessage, error) {
 func manifestRefused(what string, err error) error {
 	var said *client.Error
 	invalid := new(manifest.InvalidError)
-	if !errors.As(err, &said) || said.Code != "INVALID_MANIFEST" || said.Pointer != "" || json.Unmarshal(said.Details, invalid) != nil {
+	if !errors.As(err, &said) || said.Code != "INVALID_MANIFEST" || said.Pointer != "" ||
+		json.Unmarshal(said.Details, invalid) != nil {
 		return err
 	}
 	return manifestFailure(what, invalid)

@@ -134,8 +134,8 @@ func (c *sessionExec) allowedPaths(held *supervisor.Attached) (allowed []string,
 		real, err := filepath.EvalSymlinks(named)
 		if err != nil {
 			return nil, failure.Usage("--allow names %s, which cannot be used", Quoted(named)).
-				WithWhy("%s", files.Bare(err)).WithNext("name a file or directory that exists; a relative path counts " +
-				"from your current directory, not from the one in which the command runs")
+				WithWhy("%s", files.Bare(err)).WithNext("name a file or directory that exists; a relative path " +
+				"counts from your current directory, not from the one in which the command runs")
 		}
 		for _, kept := range held.Kept() {
 			if files.Within(real, kept) || files.Within(kept, real) {

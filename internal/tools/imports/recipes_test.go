@@ -211,8 +211,8 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 			"workers/prompt/system.go",
 			"workers/prompt/task.go",
 			"workers/supervisor/boundary.go",
+			"workers/supervisor/prepare.go",
 			"workers/supervisor/session.go",
-			"workers/supervisor/work.go",
 		},
 		"thinkingMode": {
 			"commands/spawn.go",
