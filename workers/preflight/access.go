@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"maestro/internal/files"
 )
@@ -41,6 +42,17 @@ func accessible(path string, check Check, fix bool, fixedWith string) error {
 	}
 	return failure
 }
+
+// fixedWith says how the user lets the permissions of a directory be changed, "" if nothing does.
+func (o Options) fixedWith(check Check) string {
+	if check != CheckTarget || o.FixPermissions || !o.mayFix() {
+		return ""
+	}
+	return ", or let it be changed, as `chmod -R 755` does, with `" + o.Command + " --fix-permissions`"
+}
+
+// mayFix reports whether the command has the flag --fix-permissions: it launches agents.
+func (o Options) mayFix() bool { return o.Command == "serve" || strings.HasSuffix(o.Command, " init") }
 
 // tryAccess lists a directory, and creates and removes a file in it: modes alone do not say whether that works.
 func tryAccess(path string) error {

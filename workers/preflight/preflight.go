@@ -167,17 +167,6 @@ func isTarget(path string) error {
 	return isDir(path, CheckTarget, "spawn a session with another --working-directory")
 }
 
-// fixedWith says how the user lets the permissions of a directory be changed, "" if nothing does.
-func (o Options) fixedWith(check Check) string {
-	if check != CheckTarget || o.FixPermissions || !o.mayFix() {
-		return ""
-	}
-	return ", or let it be changed, as `chmod -R 755` does, with `" + o.Command + " --fix-permissions`"
-}
-
-// mayFix reports whether the command has the flag --fix-permissions: it launches agents.
-func (o Options) mayFix() bool { return o.Command == "serve" || strings.HasSuffix(o.Command, " init") }
-
 // resolved returns a path without links, as far as that is known.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {

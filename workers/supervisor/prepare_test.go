@@ -45,7 +45,6 @@ func TestFaultsAfterTheClaimSayHowToAnswer(t *testing.T) {
 		}
 		defer s.calls.close()
 		s.mail = newMailbox(s.calls, s.SessionID, logger, nil, nil)
-		s.mail.reserve("input_1")
 		s.mail.came([]wire.Mail{{ID: "input_1", Text: answer}})
 		got, err := s.escalate(t.Context(), &preflight.Failure{Message: "The disk is full", Fix: "free some room"}, 1)
 		if err != nil || got != again {
