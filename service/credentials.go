@@ -175,8 +175,8 @@ func (a authenticator) session(c *Caller, id string, generation int) error {
 	return nil
 }
 
-// secretReplaced is the answer to a caller with an earlier secret of a session: an agent that survived, or a person in a
-// shell with the variables that the spawn printed.
+// secretReplaced is the answer to a caller with an earlier secret of a session: an agent that survived, or a person in
+// a shell with the variables that the spawn printed.
 func secretReplaced(x *projections.Session) error {
 	p := NotAuthenticated("The token was revoked",
 		"session '"+x.ID+"' has a newer one, as it has once it is resumed", true)
