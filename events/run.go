@@ -222,8 +222,15 @@ func (d *SessionClaimed) Describe() Description {
 
 // Describe implements Data.
 func (d *SessionExited) Describe() Description {
+	ended := "its agent ended" + d.How()
+	switch {
+	case d.Reason != "" && d.How() == "": // there may have been no agent: the reason says it
+		ended = d.Reason
+	case d.Reason != "":
+		ended += ", " + d.Reason
+	}
 	return describe("recorded", "record", text(fmt.Sprintf(" the end of run %d", d.Run)),
-		named(" of session ", d.SessionID, ""), text(": its agent ended"+d.How()), prefixed(", ", d.Reason))
+		named(" of session ", d.SessionID, ""), text(": "+ended))
 }
 
 // How says with what the agent ended: " with exit code 1", " by signal killed"; "" if that is not known.
