@@ -185,8 +185,8 @@ func TestEveryEventOfALongStoryHasItsCause(t *testing.T) {
 		if n := w.count("maestro.session.timed_out.v1"); n != 1 {
 			t.Errorf("%d sessions ran out of time", n)
 		}
-		if answer := w.why(adminToken, timed); answer.Chains[0].What != "session "+timed+" is failed" ||
-			answer.types(0)[0] != "session.timed_out" {
+		if answer := w.why(adminToken, timed); answer.types(0)[0] != "session.timed_out" ||
+			answer.Chains[0].What != "session "+timed+" is failed: its time limit of 1 second was reached" {
 			t.Errorf("why %s: %+v", timed, answer)
 		}
 		if verdict := judge(t, w.export(""), nil); len(verdict.Faults) > 0 {
