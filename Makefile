@@ -41,9 +41,9 @@ UNRACED      := events commands projections internal/oracle internal/plan intern
 	workers/prompt workers/sandbox
 CONCURRENT   := TestCommittedValuesMayBeKept TestPastWhileLaterGoesOn
 TWICE        := api engine
-WITHOUT      := $(filter-out $(UNRACED) $(TWICE),$(sort $(patsubst ./%/,%,$(dir $(shell \
+WITHOUT      = $(filter-out $(UNRACED) $(TWICE),$(sort $(patsubst ./%/,%,$(dir $(shell \
 	grep -rl --include='*_test.go' --exclude-dir=node_modules 'race[.]Without' .)))))
-WITHOUT_RUN  := $(shell awk -F '[^A-Za-z0-9_]+' '/^func / { name = $$2 } /^\trace[.]Without/ { print name }' \
+WITHOUT_RUN  = $(shell awk -F '[^A-Za-z0-9_]+' '/^func / { name = $$2 } /^\trace[.]Without/ { print name }' \
 	$(WITHOUT:%=%/*_test.go))
 empty        :=
 space        := $(empty) $(empty)

@@ -71,7 +71,11 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 	}
 	switch status := s.InputStatus(asked); status {
 	case projections.InputAnswered, projections.InputDelivered:
-		if asked.Answer == x.Answer {
+		why := "a question is answered once"
+		switch {
+		case asked.Run != 0: // whoever repeats an answer expects another attempt
+			why = "an answer counts for one attempt to start the agent"
+		case asked.Answer == x.Answer:
 			return nil, nil
 		}
 		return nil, &Refusal{
@@ -79,7 +83,7 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 			Message: "Question '" + asked.ID + "' was already answered: " + safetext.Printable(asked.Answer) +
 				" (" + ByWhom(asked.AnsweredBy) + ", at " +
 				time.UnixMilli(asked.AnsweredAt).UTC().Format(time.RFC3339) + ")",
-			Why:  "a question is answered once",
+			Why:  why,
 			Next: afterAnswer(s, asked, asker),
 		}
 	case projections.InputVoid:

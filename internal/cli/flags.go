@@ -86,7 +86,7 @@ func eachHasValue(cmd *cobra.Command, args []string) error {
 			continue
 		}
 		i++
-		if next, long := strings.CutPrefix(args[i], "--"); long && next != "" && cmd.Flag(next) != nil {
+		if name, _, _ := strings.Cut(args[i], "="); flagNamed(cmd, name) != nil {
 			refused := failure.Usage("--%s has no value: a flag of `%s` follows, %s", flag.Name, cmd.CommandPath(),
 				args[i])
 			return &ranError{refused.
@@ -97,7 +97,7 @@ func eachHasValue(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// flagNamed returns the flag whose value follows an argument, nil if there is none.
+// flagNamed returns the flag that an argument names, nil if it names none.
 func flagNamed(cmd *cobra.Command, arg string) *pflag.Flag {
 	if name, long := strings.CutPrefix(arg, "--"); long {
 		return cmd.Flag(name)

@@ -130,36 +130,8 @@ func whyNotNeeded(x wire.Input) string {
 }
 
 func newInputAnswer(a *Run) *cobra.Command {
-	return (&change{
-		Run:   a,
-		body:  &commands.AnswerInput{},
-		words: "Answered %[1]s",
-		same:  answeredBefore,
-	}).command(`answer <questionId> "<answer>"`,
-		"Answer a question; --other accepts an answer that is not one of its options", []string{"other"})
-}
-
-// answeredBefore refuses the same answer to a run that cannot start its agent: each answer counts for one attempt, so
-// whoever repeats it expects another one. For any other question, the answer is there, as it should be.
-func answeredBefore(ctx context.Context, a *Run, id string) error {
-	x, err := Ask(ctx, a, func(server *client.Client, ctx context.Context, id string) (wire.Input, error) {
-		return server.AwaitInput(ctx, id, 0)
-	}, id)
-	if err != nil || x.Run == 0 || x.AnsweredAt == nil {
-		return nil //nolint:nilerr // the usual words are true too
-	}
-	refused := &failure.Error{
-		Code: failure.Conflict,
-		Message: "Question '" + id + "' was already answered: " + x.Answer + " (" + commands.ByWhom(x.AnsweredBy) +
-			", at " + Instant(*x.AnsweredAt) + ")",
-		Why:  "an answer counts for one attempt to start the agent",
-		Next: "see `maestro session info " + x.SessionID + "`",
-	}
-	if open := launchQuestions(ctx, a, x.SessionID); len(open) > 0 {
-		refused.Next = "the run asked again: answer that with `maestro input answer " + open[0].InputID + " " +
-			Quoted(x.Answer) + "`"
-	}
-	return refused
+	return newChange(a, &commands.AnswerInput{}, `answer <questionId> "<answer>"`,
+		"Answer a question; --other accepts an answer that is not one of its options", "Answered %[1]s", "other")
 }
 
 func newInputReceived(a *Run) *cobra.Command {

@@ -138,8 +138,9 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 		}
 	}
 	if o.byName {
-		err = i.projectNamed(ctx, p, o.name)
-		a.warnOfDirectory(ctx, i.directory)
+		if err = i.projectNamed(ctx, p, o.name); err == nil {
+			a.warnOfDirectory(ctx, i.directory)
+		}
 	}
 	if err == nil && !i.absent {
 		err = i.look(ctx, p)

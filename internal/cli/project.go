@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +11,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
+	"maestro/workers/preflight"
 )
 
 func newProject(a *Run) *cobra.Command {
@@ -154,11 +154,18 @@ func (c *projectCreate) run(ctx context.Context, args []string) error {
 	return c.wroteNew(answer, c.quiet, "project", c.body.Name)
 }
 
-// makeAbsolute completes a directory that is named from here; "" stays.
-func makeAbsolute(directory *string) (err error) {
-	if *directory != "" {
-		*directory, err = filepath.Abs(*directory)
+// makeAbsolute completes a directory that is named from here, as the runner would: no shell replaces the ~ of a plan.
+// "" stays.
+func makeAbsolute(directory *string) error {
+	if *directory == "" {
+		return nil
 	}
+	full, err := preflight.Absolute(*directory)
+	var failed *preflight.Failure
+	if errors.As(err, &failed) {
+		return failure.Usage("%s", safetext.OneLine(failed.Message)).WithNext("%s", failed.Fix)
+	}
+	*directory = full
 	return err
 }
 

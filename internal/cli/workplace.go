@@ -18,8 +18,11 @@ import (
 // known where its agents work.
 func (a *Run) unsuitable(directory string) *preflight.Failure {
 	user, err := os.UserHomeDir()
+	if err != nil {
+		return nil
+	}
 	h := a.openHome()
-	if err != nil || h == nil {
+	if h == nil {
 		return nil
 	}
 	defer func() { _ = h.Close() }()

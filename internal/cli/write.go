@@ -129,8 +129,6 @@ type change struct {
 	words string
 	// updates says that the command sets fields, and needs at least one.
 	updates bool
-	// same explains that the command changed nothing of the object with an id, or fails; nil for the usual words.
-	same func(ctx context.Context, a *Run, id string) error
 }
 
 // newChange returns a command line that sends one command. The words say what was done; its arguments are theirs. told
@@ -177,15 +175,7 @@ func (c *change) run(ctx context.Context, args []string) error {
 	for i, arg := range args {
 		about[i] = safetext.OneLine(arg)
 	}
-	answer, err := c.send(ctx, c.body.ID(), c.body, c.key)
-	if err == nil && answer.Event == nil && c.same != nil && !c.dryRun {
-		err = c.same(ctx, c.Run, args[0])
-	}
-	if err != nil {
-		return err
-	}
-	c.wrote(answer, args[0], c.words, about...)
-	return nil
+	return c.change(ctx, c.body.ID(), c.body, c.key, args[0], c.words, about...)
 }
 
 func nothingToUpdate(cmd *cobra.Command) error {

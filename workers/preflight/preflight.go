@@ -148,7 +148,7 @@ func Target(o Options) error {
 	if o.Target == "" {
 		return nil
 	}
-	target, err := absolute(o.Target)
+	target, err := Absolute(o.Target)
 	if err != nil {
 		return err
 	}
@@ -204,8 +204,8 @@ func ownDirIn(workspace, name string) error {
 	return errors.Join(OwnDir(root, name), root.Close())
 }
 
-// absolute returns a path as it is meant: ~ is the user's home directory. It fails with a *Failure.
-func absolute(path string) (full string, err error) {
+// Absolute returns a path as it is meant: ~ is the user's home directory. It fails with a *Failure.
+func Absolute(path string) (full string, err error) {
 	full = path
 	if path == "~" || strings.HasPrefix(path, "~/") {
 		var home string
@@ -235,7 +235,7 @@ func exist(o Options) (d Dirs, err error) {
 		if *path.from == "" {
 			continue
 		}
-		if *path.to, err = absolute(*path.from); err != nil {
+		if *path.to, err = Absolute(*path.from); err != nil {
 			return d, err
 		}
 	}
@@ -376,7 +376,7 @@ func inside(bounds []string, d Dirs) error {
 		return nil
 	}
 	for _, bound := range bounds {
-		real, err := absolute(bound)
+		real, err := Absolute(bound)
 		if err == nil {
 			real, err = filepath.EvalSymlinks(real)
 		}
