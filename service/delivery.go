@@ -45,25 +45,6 @@ func (s *Service) Deliver(home *outbox.Home) *Delivery {
 	return d
 }
 
-// beforeResume delivers what a session kept, before its resume replaces the secret that proves it. What the server
-// cannot take now is set aside later, and shown.
-func (s *Service) beforeResume(ctx context.Context, session string) {
-	d := s.delivery.Load()
-	if d == nil {
-		return
-	}
-	warn := func(session, message string, err error) {
-		if err != nil {
-			d.logger.Warn(message, "session", session, "why", inFull(err), "then", "it is resumed")
-		}
-	}
-	for range turnsBefore {
-		if !d.take(ctx, session, patienceBefore, warn) {
-			return
-		}
-	}
-}
-
 const (
 	// deliverEvery is how often the outboxes are checked.
 	deliverEvery = 5 * time.Second
@@ -71,16 +52,13 @@ const (
 	removeEvery = 12
 	// busyPatience bounds the wait for a locked outbox: it may stay locked, and the others must not wait for it.
 	busyPatience = 250 * time.Millisecond
-	// patienceBefore is busyPatience before a resume, and turnsBefore the most turns there: more than an outbox needs
-	// after a short absence of the server.
-	patienceBefore = 2 * time.Second
-	turnsBefore    = 20
 	// turnEvery is how often a session with more entries gets a turn. turnEntries and turnSteps bound one turn: as much
 	// as its quota of commands, so that kept commands are delivered at the rate of new ones.
 	turnEvery   = 250 * time.Millisecond
 	turnEntries = 50
 	turnSteps   = turnEntries * StepsPerCommand
-	// turnMost bounds the time of one turn, besides the wait for the outbox.
+	// turnMost is what a turn may take beyond the patience for a locked outbox. One that is not locked leaves the turn
+	// both.
 	turnMost = time.Second
 )
 
@@ -111,7 +89,7 @@ func (d *Delivery) all(ctx context.Context) (more bool) {
 		why := inFull(err)
 		warned[session+message] = why
 		if d.warned[session+message] != why {
-			d.logger.Warn(message, "session", session, "why", why)
+			d.logger.Warn(message, "session", session, "why", why, "then", "the server tries again")
 		}
 	}
 	defer func() { d.warned = warned }()
@@ -128,7 +106,8 @@ func (d *Delivery) all(ctx context.Context) (more bool) {
 			more = true
 			continue
 		}
-		more = d.take(ctx, session, busyPatience, warn) || more
+		_, left := d.take(ctx, session, busyPatience, warn)
+		more = more || left
 	}
 	if d.rounds%removeEvery == 0 {
 		_, err := outbox.RemoveEmpty(ctx, d.home)
@@ -166,21 +145,22 @@ func inFull(err error) string {
 	return err.Error()
 }
 
-// take gives a session a turn: it delivers a part of the session's kept commands, and reports whether there are more.
+// take gives a session a turn: it delivers a part of the session's kept commands, and reports whether there are more,
+// and how long the session has no further turn.
 func (d *Delivery) take(
 	ctx context.Context, session string, patience time.Duration, warn func(session, message string, err error),
-) (more bool) {
+) (rest time.Duration, more bool) {
 	t := &turn{service: d.service, logger: d.logger, session: session}
 	box, err := outbox.Open(d.home, session, t.secretNow)
 	if err != nil {
 		warn(session, "an outbox cannot be opened", err)
-		return false
+		return 0, false
 	}
 	t.box = box
 	within, cancel := context.WithTimeout(ctx, patience+turnMost)
 	defer cancel()
 	delivered, err := box.Deliver(within, patience, t.deliver, t.reject)
-	d.note(session, t)
+	rest = d.note(session, t)
 	if delivered.Delivered > 0 {
 		d.logger.Info("delivered kept commands", "session", session, "count", delivered.Delivered-t.refused,
 			"refused", t.refused)
@@ -197,13 +177,13 @@ func (d *Delivery) take(
 	}
 	switch {
 	case errors.Is(err, errTurnOver):
-		return true
+		return rest, true
 	case errors.Is(err, context.DeadlineExceeded):
-		return t.entries > 0
+		return rest, t.entries > 0
 	case ctx.Err() == nil:
-		warn(session, "kept commands could not be delivered; trying again", err)
+		warn(session, "kept commands could not be delivered", err)
 	}
-	return false
+	return rest, false
 }
 
 // lookSeen finds sessions that were shown their refusals since: their next command takes what was noted for them.
@@ -231,18 +211,19 @@ func (d *Delivery) lookSeen() {
 	}
 }
 
-// note remembers which refusals a session has not seen, and how long it has no turn.
-func (d *Delivery) note(session string, t *turn) {
+// note remembers which refusals a session has not seen, and how long it has no turn, which it returns.
+func (d *Delivery) note(session string, t *turn) (rest time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if rest := max(t.rest, time.Duration(t.steps/turnSteps)*turnEvery); rest > 0 {
+	if rest = max(t.rest, time.Duration(t.steps/turnSteps)*turnEvery); rest > 0 {
 		d.rests[session] = time.Now().Add(rest)
 	}
 	if len(t.noted) == 0 || d.service.Denials == nil {
-		return
+		return rest
 	}
 	noted := append(d.noted[session], t.noted...)
 	d.noted[session] = noted[max(0, len(noted)-outbox.MostRefused):]
+	return rest
 }
 
 // lookAside logs entries that were set aside since the last check, including those that a session's own command set

@@ -3,9 +3,14 @@ package service
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"maestro/internal/disk"
@@ -16,6 +21,7 @@ import (
 // resumed is a session of a runner that ended, on a machine with an outbox.
 type resumed struct {
 	*fleet
+	dir      string
 	home     *disk.Root
 	delivery *Delivery
 	box      *outbox.Outbox
@@ -26,12 +32,13 @@ type resumed struct {
 
 func newResumed(t *testing.T) *resumed {
 	t.Helper()
-	home, err := disk.OpenRoot(t.TempDir())
+	dir := t.TempDir()
+	home, err := disk.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = home.Close() })
-	x := &resumed{fleet: newFleet(t), home: home}
+	x := &resumed{fleet: newFleet(t), dir: dir, home: home}
 	x.Logger = slog.New(slog.NewTextHandler(&x.log, nil))
 	x.delivery = x.Deliver(home)
 	local := x.caller(x.runnerToken("local"))
@@ -101,6 +108,99 @@ func TestResumeDeliversWhatWasKept(t *testing.T) {
 	}
 }
 
+// Only who may resume a session causes a delivery: anybody else leaves the outbox as it is, and creates none.
+func TestOnlyAnAllowedResumeDelivers(t *testing.T) {
+	x := newResumed(t)
+	x.keep("a")
+	other := x.make(x.admin(), "project:create", `{"name":"Q"}`)
+	task := x.make(x.admin(), "task:create", `{"project":"`+other+`","title":"T"}`)
+	foreign := x.caller(x.do(x.admin(), "session:spawn",
+		`{"project":"`+other+`","taskIds":["`+task+`"],"role":"orchestrator"}`).Token)
+	files := func() string {
+		t.Helper()
+		var names []string
+		err := fs.WalkDir(os.DirFS(x.dir), ".", func(path string, _ fs.DirEntry, err error) error {
+			names = append(names, path)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(names, "\n")
+	}
+	before := files()
+	for name, try := range map[string]struct {
+		by      *Caller
+		session string
+	}{
+		"another project's lead":             {foreign, x.session},
+		"a lead, of a session without a run": {x.lead, x.other},
+		"a made-up id":                       {x.lead, "made-up"},
+		"no id":                              {x.lead, strings.Repeat("x/", 300)},
+	} {
+		if _, err := x.try(try.by, "session:resume", `{"sessionId":"`+try.session+`"}`, name); err == nil {
+			t.Errorf("%s resumes", name)
+		}
+		if now := files(); now != before {
+			t.Errorf("%s: the outboxes are\n%s\nbut were\n%s", name, now, before)
+		}
+	}
+	if said := x.log.String(); strings.Contains(said, "kept command") || strings.Contains(said, "outbox") {
+		t.Errorf("the log says\n%s", said)
+	}
+	if done := x.do(x.lead, "session:resume", `{"sessionId":"`+x.session+`"}`); len(done.Warnings) > 0 {
+		t.Errorf("warnings: %q", done.Warnings)
+	}
+	if n, err := x.box.Waiting(); err != nil || n != 0 {
+		t.Errorf("%d commands wait, %v", n, err)
+	}
+}
+
+// A resume waits while the session's quota is used up, but only so long; then it says what was not delivered, and
+// where that will be.
+func TestResumeWaitsForTheQuota(t *testing.T) {
+	for name, test := range map[string]struct{ entries, left int }{
+		"soon":     {6, 0},
+		"too many": {24, 11},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := newResumed(t)
+				for i := range test.entries {
+					x.keep(fmt.Sprint("kept ", i))
+				}
+				if err := x.Limits.Set("session-commands=1/4"); err != nil {
+					t.Fatal(err)
+				}
+				x.ledger = newLedger(&x.Limits)
+				began := time.Now() // of the bubble's clock
+				done := x.do(x.admin(), "session:resume", `{"sessionId":"`+x.session+`"}`)
+				took := time.Since(began)
+				left, err := x.box.Waiting()
+				if err != nil || left != test.left {
+					t.Errorf("%d commands wait, %v", left, err)
+				}
+				if took < time.Second || took > beforeMost+time.Second {
+					t.Errorf("it took %s", took)
+				}
+				var want []string
+				if left > 0 {
+					want = []string{leftUndelivered(x.session, left)}
+				}
+				if !slices.Equal(done.Warnings, want) {
+					t.Errorf("warnings: %q", done.Warnings)
+				}
+				for range 2 * test.left {
+					x.delivery.all(t.Context())
+				}
+				if damaged, replaced := x.counts(); damaged != 0 || replaced != left {
+					t.Errorf("%d commands are damaged, and %d of an earlier run", damaged, replaced)
+				}
+			})
+		})
+	}
+}
+
 // What an earlier run keeps afterwards is not delivered, but nobody calls it damaged: it is recorded, set aside once,
 // and said once.
 func TestEntriesOfAnEarlierRun(t *testing.T) {
@@ -125,5 +225,13 @@ func TestEntriesOfAnEarlierRun(t *testing.T) {
 	if err != nil || len(d.Damaged) != 1 || !d.Damaged[0].Replaced ||
 		!strings.Contains(d.Damaged[0].Why, "earlier secret of the session") {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestLeftUndelivered(t *testing.T) {
+	const want = "1 kept command of session s could not be delivered before its secret was replaced: the server will " +
+		"put it into outbox/s/replaced of its home; have the session say again what still counts"
+	if got := leftUndelivered("s", 1); got != want {
+		t.Errorf("got %s", got)
 	}
 }

@@ -134,9 +134,6 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 	if a.All {
 		return s.toTeam(ctx, c, command, a)
 	}
-	if resume, ok := command.(*commands.ResumeSession); ok && !a.DryRun && s.Permit(c, a.ID, "") == nil {
-		s.beforeResume(ctx, resume.SessionID)
-	}
 	return s.decide(ctx, c, command, generated, a)
 }
 
@@ -238,6 +235,12 @@ func (s *Service) decide(
 	if err := s.ifNew(ctx, c, command, a.Options, &done); err != nil || done.Asked != "" {
 		return done, err
 	}
+	undelivered := 0
+	if resume, ok := command.(*commands.ResumeSession); ok && !a.DryRun {
+		if undelivered, err = s.beforeResume(ctx, c, request, resume.SessionID); err != nil {
+			return Done{}, err
+		}
+	}
 	if len(a.After) > 0 {
 		done.Answer, err = s.tryAfter(ctx, c, request, a.After)
 	} else {
@@ -284,6 +287,9 @@ func (s *Service) decide(
 	}
 	if err == nil && (done.Event != nil || commands.MayDrop(request.Command)) && !done.Retried {
 		done.Warnings = s.warningsOf(ctx, c, request.Command, done.Answer)
+	}
+	if resumed, ok := done.Data.(*events.SessionResumed); ok && err == nil && !done.Retried && undelivered > 0 {
+		done.Warnings = append(done.Warnings, leftUndelivered(resumed.SessionID, undelivered))
 	}
 	if strings.HasPrefix(a.ID, "webhook:") && err == nil && !done.Retried {
 		done.Warnings = append(done.Warnings, s.warnOfWebhook(request.Command, done.Answer)...)
