@@ -15,6 +15,7 @@ import (
 
 	"maestro/internal/disk"
 	"maestro/projections"
+	"maestro/service/wire"
 	"maestro/workers/outbox"
 )
 
@@ -217,10 +218,10 @@ func TestEntriesOfAnEarlierRun(t *testing.T) {
 	if said := x.log.String(); strings.Contains(said, "ERROR") || strings.Count(said, "with a replaced secret") != 1 {
 		t.Errorf("the log says\n%s", said)
 	}
-	// An agent of the next run, which cannot check the proof, says the same.
+	// An agent of the next run, which cannot check the proof, goes by what the entry says.
 	x.keep("later")
 	now := SessionToken(x.Keys.ServerKey, x.session, FirstGeneration+1)
-	reject := func(context.Context, outbox.Unproven) error { return nil }
+	reject := func(_ context.Context, u outbox.Unproven) (bool, error) { return u.SaysFormer, nil }
 	d, err := x.with(now).Deliver(x.Context(), time.Second, nil, reject)
 	if err != nil || len(d.Damaged) != 1 || !d.Damaged[0].Replaced ||
 		!strings.Contains(d.Damaged[0].Why, "earlier secret of the session") {
@@ -234,4 +235,74 @@ func TestLeftUndelivered(t *testing.T) {
 	if got := leftUndelivered("s", 1); got != want {
 		t.Errorf("got %s", got)
 	}
+}
+
+// A forged entry that calls itself one of an earlier run is damaged all the same, while one of an earlier run is not,
+// even if it does not say so.
+func TestForgedEntryOfAnEarlierRun(t *testing.T) {
+	x := newResumed(t)
+	x.do(x.lead, "session:resume", `{"sessionId":"`+x.session+`"}`)
+	forger := x.with(wire.SessionTokenPrefix + x.session + ".1.forged")
+	if _, err := forger.Keep(t.Context(), outbox.Entry{
+		Command:    "report:progress",
+		Body:       []byte(`{"message":"forged"}`),
+		Key:        "forged",
+		OccurredAt: x.claimed,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	x.delivery.all(t.Context())
+	if damaged, replaced := x.counts(); damaged != 1 || replaced != 0 {
+		t.Errorf("%d commands are damaged, and %d of an earlier run", damaged, replaced)
+	}
+	if said := x.log.String(); !strings.Contains(said, `level=ERROR msg="a kept command is damaged`) {
+		t.Errorf("the log says\n%s", said)
+	}
+	of := &turn{service: x.Service, session: x.session}
+	for _, entry := range []struct {
+		generation int
+		secret     string
+		former     bool
+	}{
+		{0, x.secret, true},
+		{1, x.secret, true},
+		{7, x.secret, true}, // there was none yet: all are tried
+		{0, SessionToken(x.Keys.ServerKey, x.session, FirstGeneration+1), false},
+		{1, x.secret + "x", false},
+	} {
+		e := x.kept(entry.secret)
+		e.Generation = entry.generation
+		if former := of.revoked(e); former != entry.former {
+			t.Errorf("%+v: %t", entry, former)
+		}
+	}
+}
+
+// kept returns an entry as an outbox with this secret keeps it.
+func (x *resumed) kept(secret string) (kept outbox.Entry) {
+	x.Helper()
+	home, err := disk.OpenRoot(x.TempDir())
+	if err != nil {
+		x.Fatal(err)
+	}
+	defer func() { _ = home.Close() }()
+	box, err := outbox.Open(home, x.session, func() string { return secret })
+	if err != nil {
+		x.Fatal(err)
+	}
+	if _, err := box.Keep(x.Context(), outbox.Entry{
+		Command:    "report:progress",
+		Body:       []byte(`{"message":"m"}`),
+		Key:        "kept",
+		OccurredAt: x.claimed,
+	}); err != nil {
+		x.Fatal(err)
+	}
+	if _, err := box.Deliver(x.Context(), time.Second, func(_ context.Context, e outbox.Entry) error {
+		kept = e
+		return nil
+	}, nil); err != nil {
+		x.Fatal(err)
+	}
+	return kept
 }

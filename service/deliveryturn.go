@@ -155,20 +155,21 @@ func (t *turn) advised(next string) string {
 }
 
 // reject records that an entry was not delivered, so that it appears in the inbox. An entry that is not a command is
-// only logged.
-func (t *turn) reject(ctx context.Context, u outbox.Unproven) error {
+// only logged. It returns whether the entry has the proof of a former secret of the session.
+func (t *turn) reject(ctx context.Context, u outbox.Unproven) (former bool, err error) {
 	if err := t.next(); err != nil {
-		return err
+		return false, err
 	}
+	former = commands.MayWait(u.Entry.Command) && t.revoked(u.Entry)
 	command, err := commands.Parse(u.Entry.Command, u.Entry.Body)
 	var refusal *commands.Refusal
 	switch {
 	case errors.As(err, &refusal):
-		return nil
+		return former, nil
 	case err != nil:
-		return err
+		return false, err
 	case t.service.Denials == nil:
-		return nil
+		return former, nil
 	}
 	var by commands.Actor
 	var root string
@@ -177,20 +178,16 @@ func (t *turn) reject(ctx context.Context, u outbox.Unproven) error {
 		root = s.Root(by.Project)
 	})
 	damaged, replaced := outbox.AsideDirs(t.session)
-	file := damaged + " of the home"
 	said := &commands.Refusal{
 		Code:    commands.CodeNotAllowed,
 		Message: "It has no proof that session '" + t.session + "' said it",
 		Why:     u.Why,
-		Next:    "ask the session whether it sent this; the entry is in " + file,
+		Next:    "ask the session whether it sent this; the entry is in " + damaged + " of the home",
 	}
-	if t.revoked(u.Entry) {
-		if u.Entry.Generation > 0 {
-			file = replaced + " of the home"
-		}
+	if former {
 		said.Message = "It was signed with the session's old secret; the session must report it again"
 		said.Why = "that secret was revoked, or replaced by a resume"
-		said.Next = "have the session report it again with its new secret; the entry is in " + file
+		said.Next = "have the session report it again with its new secret; the entry is in " + replaced + " of the home"
 	}
 	request := engine.Request{
 		By:         by,
@@ -198,15 +195,18 @@ func (t *turn) reject(ctx context.Context, u outbox.Unproven) error {
 		Key:        u.Entry.Key,
 		OccurredAt: u.Entry.OccurredAt,
 	}
-	return t.service.Denials.RecordKept(ctx, request, root, said)
+	return former, t.service.Denials.RecordKept(ctx, request, root, said)
 }
 
-// oldSecrets bounds how many revoked secrets of a session are tried on an entry, newest first.
+// oldSecrets bounds how many revoked secrets of a session are tried on an entry that does not say its own, newest first.
 const oldSecrets = 20
 
 // revoked reports whether an entry was kept with an earlier secret of its session.
 func (t *turn) revoked(e outbox.Entry) bool {
 	now, _ := t.generation()
+	if said := e.Generation; said >= FirstGeneration && said < now {
+		return e.ProvenBy(SessionToken(t.service.Keys.ServerKey, t.session, said))
+	}
 	for generation := now - 1; generation >= max(FirstGeneration, now-oldSecrets); generation-- {
 		if e.ProvenBy(SessionToken(t.service.Keys.ServerKey, t.session, generation)) {
 			return true

@@ -322,7 +322,9 @@ func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 	// Each entry has its own time limit; patience is for the wait until another process is done.
 	d, err := box.Deliver(ctx, patience,
 		func(ctx context.Context, e outbox.Entry) error { return deliverKept(ctx, a, c, e) },
-		func(ctx context.Context, _ outbox.Unproven) error { return knownToServer(ctx, a, c) },
+		func(ctx context.Context, u outbox.Unproven) (former bool, err error) {
+			return u.SaysFormer, knownToServer(ctx, a, c)
+		},
 	)
 	const most = 10
 	for i, damaged := range d.Damaged {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"time"
 
-	"maestro/commands"
 	"maestro/internal/safetext"
 )
 
@@ -18,7 +17,7 @@ type Damaged struct {
 	File string
 	// Why describes what is wrong with it.
 	Why string
-	// Replaced says that it is as it was kept, as far as it says: only the session's secret was replaced since.
+	// Replaced says that it is as it was kept with a former secret of the session, as Reject answered.
 	Replaced bool
 }
 
@@ -27,6 +26,8 @@ type Unproven struct {
 	Entry Entry
 	// Why describes what is wrong with it.
 	Why string
+	// SaysFormer says that it was kept with a former secret of the session, by its own account, which may be false.
+	SaysFormer bool
 }
 
 // Delivery is the result of Deliver.
@@ -41,9 +42,10 @@ type Delivery struct {
 // an error if the entry has to wait.
 type Send func(ctx context.Context, e Entry) error
 
-// Reject is called with an entry that must not be delivered, before it is set aside. If it returns an error, this entry
-// and all after it continue to wait.
-type Reject func(ctx context.Context, u Unproven) error
+// Reject is called with an entry that must not be delivered, before it is set aside. It returns whether the entry is as
+// it was kept with a former secret of the session: the server checks that, and others have only the entry's word. If it
+// returns an error, this entry and all after it continue to wait.
+type Reject func(ctx context.Context, u Unproven) (former bool, err error)
 
 // Deliver sends the waiting entries, oldest first, and removes the answered ones. It sends no entry without the proof
 // of the session's secret, and none whose command may not wait: it sets these aside, after calling reject. It ends when
@@ -132,11 +134,12 @@ func (o *Outbox) deliver(ctx context.Context, at position, send Send, reject Rej
 	if err == nil {
 		secret := o.secret()
 		if why := entry.refused(secret); why != "" {
-			if entry.replaced(secret) && commands.MayWait(entry.Command) {
-				to = replacedDir
+			former, failed := reject(ctx, Unproven{Entry: entry, Why: why, SaysFormer: entry.saysFormer(secret)})
+			if failed != nil {
+				return failed
 			}
-			if err := reject(ctx, Unproven{Entry: entry, Why: why}); err != nil {
-				return err
+			if former {
+				to, why = replacedDir, whyFormer
 			}
 			command, key := safetext.Printable(entry.Command), safetext.Printable(entry.Key)
 			err = damageError{fmt.Sprintf("'%s', key '%s': %s", command, key, why)}

@@ -27,8 +27,8 @@ type Entry struct {
 	// TraceParent is the W3C trace context of whoever said it; may be empty. The proof does not cover it: it decides
 	// nothing, and an older server, which does not know it, delivers the entry too.
 	TraceParent string `json:"traceparent,omitempty"`
-	// Generation is that of the secret with which it was kept; 0 if the secret does not say. It tells an entry of an
-	// earlier run from a forged one. The proof does not cover it, because neither is delivered.
+	// Generation is that of the secret with which it was kept; 0 if the secret does not say. It says with which former
+	// secret to check the proof, which does not cover it: a forged entry can say what it likes.
 	Generation int `json:"generation,omitempty"`
 	// Proof shows that the session said it. Keep computes it: see [Entry.prove].
 	Proof string `json:"proof,omitempty"`
@@ -60,9 +60,9 @@ func generationOf(secret string) int {
 	return generation
 }
 
-// replaced reports whether the entry was kept, as it says, with a secret that this one has replaced.
-func (e Entry) replaced(secret string) bool {
-	return e.Generation > 0 && e.Generation < generationOf(secret)
+// saysFormer reports whether the entry was kept, as it says, with a secret that this one has replaced.
+func (e Entry) saysFormer(secret string) bool {
+	return e.Generation > 0 && e.Generation < generationOf(secret) && commands.MayWait(e.Command)
 }
 
 // ProvenBy reports whether the entry was kept with this secret. With a revoked secret, that is no reason to trust the
@@ -114,13 +114,14 @@ func encode(e Entry) ([]byte, error) {
 	return append(content, '\n'), nil
 }
 
+// whyFormer is why an entry of a former secret is not delivered.
+const whyFormer = "it was kept with an earlier secret of the session, which a resume or a revocation has replaced since"
+
 // refused returns why an entry must not be delivered with this secret; "" if it may be.
 func (e Entry) refused(secret string) string {
 	switch {
 	case !commands.MayWait(e.Command):
 		return "this command does not wait; only reports, tracked files and the end of a session do"
-	case !e.proven(secret) && e.replaced(secret):
-		return "it was kept with an earlier secret of the session, which a resume or a revocation has replaced since"
 	case !e.proven(secret):
 		return "nothing proves that the session wrote it: another process did, or the session's secret has been " +
 			"revoked since"

@@ -187,7 +187,7 @@ func (w *world) happen() {
 }
 
 // ourSecret is the session's secret in the model.
-func ourSecret() string { return "the session's secret" }
+func ourSecret() string { return "session.2.secret" }
 
 // plant lets somebody who can write to the directory, but does not know the secret, put an entry there: a changed copy
 // of one that the session kept, or an old one again. Its name matches its content.
@@ -218,6 +218,7 @@ func (w *world) plant() {
 
 // mutated changes one thing in an entry with a valid proof.
 func (w *world) mutated(e Entry) Entry {
+	e.Generation -= w.step % 2 // half of them say that they were kept with a former secret
 	switch w.rng.IntN(8) {
 	case 0:
 		e.Body = json.RawMessage(`{"message":"forged"}`)
@@ -286,6 +287,9 @@ func (w *world) judge() {
 	for _, name := range slices.Sorted(maps.Keys(w.disk.names)) {
 		if _, ok := parsePosition(name); ok {
 			w.breaks("it waits for ever: %s", name)
+		}
+		if strings.HasPrefix(name, replacedDir+"/") {
+			w.breaks("it is called an entry of a former secret, and is forged: %s", name)
 		}
 		aside, ok := strings.CutPrefix(name, damagedDir+"/")
 		if !ok {
@@ -426,6 +430,7 @@ func (p *proc) command(text string) {
 		Body:       body,
 		Key:        key,
 		OccurredAt: time.Unix(int64(w.step), 0).UTC(),
+		Generation: generationOf(ourSecret()),
 	}
 	x.entry.Proof = x.entry.prove(ourSecret())
 	w.all[key] = x
@@ -465,14 +470,14 @@ func (p *proc) drain() bool {
 			p.w.breaks("two deliver at once: %s", e.Key)
 		}
 		return p.reach(e)
-	}, func(_ context.Context, u Unproven) error {
+	}, func(_ context.Context, u Unproven) (former bool, err error) {
 		if u.Entry.refused(ourSecret()) == "" {
 			p.w.breaks("it is rejected, and is proven: %s", u.Entry.Key)
 		}
 		if bytes.Contains(u.Entry.Body, []byte(`"message":"C`)) { // as corrupt writes it
 			p.w.breaks("it is called forged, and is damaged: %s", u.Entry.Key)
 		}
-		return nil
+		return false, nil // the session had no other secret, whatever an entry says
 	})
 	p.w.delivered += d.Delivered
 	for _, damaged := range d.Damaged {

@@ -43,9 +43,9 @@ func secretOf(session string) Secret { return func() string { return "secret of 
 
 // rejectNone fails the test if an entry is rejected.
 func rejectNone(t *testing.T) Reject {
-	return func(_ context.Context, u Unproven) error {
+	return func(_ context.Context, u Unproven) (bool, error) {
 		t.Errorf("it was rejected: %+v", u)
-		return nil
+		return false, nil
 	}
 }
 

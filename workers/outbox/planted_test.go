@@ -226,6 +226,11 @@ var plants = []struct {
 		},
 	},
 	{
+		"an entry's own word on its secret is believed",
+		"and is forged",
+		[]edit{{delivery, "			if former {\n", "			if former || entry.saysFormer(secret) {\n"}},
+	},
+	{
 		"the entry's number is used as its key",
 		"changed",
 		[]edit{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -42,9 +43,9 @@ func delivered(t *testing.T, o *Outbox) (sent, rejected []string, d Delivery) {
 	d, err := o.Deliver(t.Context(), time.Minute, func(_ context.Context, e Entry) error {
 		sent = append(sent, e.Key)
 		return nil
-	}, func(_ context.Context, u Unproven) error {
+	}, func(_ context.Context, u Unproven) (bool, error) {
 		rejected = append(rejected, u.Entry.Key)
-		return nil
+		return false, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +146,9 @@ func TestWithoutTheSecret(t *testing.T) {
 		secret = now
 		// A rejected entry waits until its rejection could be reported.
 		later := errors.New("later")
-		_, err := o.Deliver(t.Context(), time.Minute, nil, func(context.Context, Unproven) error { return later })
+		_, err := o.Deliver(t.Context(), time.Minute, nil, func(context.Context, Unproven) (bool, error) {
+			return true, later
+		})
 		if waiting, _ := o.Waiting(); !errors.Is(err, later) || waiting != 1 {
 			t.Errorf("%q: %d wait, %v", now, waiting, err)
 		}
@@ -165,6 +168,54 @@ func TestWithoutTheSecret(t *testing.T) {
 		OccurredAt: time.Unix(1, 0),
 	}); err == nil {
 		t.Error("a command that may not wait was kept")
+	}
+}
+
+// The answer to a rejected entry decides where it goes, whatever the entry says: only whoever has the former secrets
+// knows. A command that may not wait does not even say it.
+func TestFormerSecret(t *testing.T) {
+	dir := t.TempDir()
+	root := home(t, dir)
+	secret := "s.1.first"
+	o, err := Open(root, "s", func() string { return secret })
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep(t, o, "honest")
+	for i, e := range []Entry{entry("forged"), entry("silent"), {
+		Command:    "task:complete",
+		Body:       json.RawMessage("{}"),
+		Key:        "may not wait",
+		OccurredAt: time.Unix(1, 0),
+		Generation: 1,
+	}} {
+		if e.Key == "forged" {
+			e.Generation = 1
+		}
+		plantedIn(t, filepath.Join(dir, "outbox", "s"), uint64(i+2), e)
+	}
+	secret = "s.2.second"
+	says := map[string]bool{}
+	d, err := o.Deliver(t.Context(), time.Minute, nil, func(_ context.Context, u Unproven) (bool, error) {
+		says[u.Entry.Key] = u.SaysFormer
+		return u.Entry.ProvenBy("s.1.first"), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"honest": true, "forged": true, "silent": false, "may not wait": false}
+	if !maps.Equal(says, want) {
+		t.Errorf("they say %v", says)
+	}
+	for i, aside := range d.Damaged {
+		former := i == 0
+		if aside.Replaced != former || strings.HasPrefix(aside.File, replacedDir+"/") != former ||
+			strings.Contains(aside.Why, whyFormer) != former {
+			t.Errorf("%d: %+v", i, aside)
+		}
+	}
+	if len(d.Damaged) != len(want) {
+		t.Errorf("%+v", d.Damaged)
 	}
 }
 

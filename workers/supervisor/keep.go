@@ -86,9 +86,9 @@ func (k *keeper) deliver(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	done, err := k.box.Deliver(ctx, deliverPatience, k.send,
-		func(ctx context.Context, _ outbox.Unproven) error {
-			_, err := k.calls.session.Whoami(ctx) // with a revoked secret, all look forged
-			return err
+		func(ctx context.Context, u outbox.Unproven) (former bool, err error) {
+			_, err = k.calls.session.Whoami(ctx) // with a revoked secret, all look forged
+			return u.SaysFormer, err
 		})
 	for _, damaged := range done.Damaged {
 		if damaged.Replaced {
