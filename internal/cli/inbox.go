@@ -158,6 +158,9 @@ func (c *inbox) await(ctx context.Context, filter wire.InboxFilter) (items []wir
 // inboxSetAside is the kind of items that only this machine knows: kept commands that were not delivered.
 const inboxSetAside wire.InboxKind = "set-aside"
 
+// WhyReplaced is why kept commands are in replaced/ of an outbox.
+const WhyReplaced = "kept with a secret that a resume or a revocation has replaced, so not delivered"
+
 // setAside returns the sessions whose kept commands were set aside. If this process may not read the home, it returns
 // nothing.
 func setAside(ctx context.Context, a *Run, project, session string) []wire.InboxItem {
@@ -204,8 +207,7 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 		}
 		if n := replaced[id]; n > 0 {
 			dir := filepath.Join(h.Dir(), earlier)
-			add(of, earlier, Many(n, "kept command")+" with a replaced secret not delivered: it was kept before "+
-				"a resume or a revocation of the secret",
+			add(of, earlier, Many(n, "kept command")+" set aside: "+WhyReplaced,
 				"read what is in "+dir+", and have the session say what still counts: `maestro session message "+id+
 					" \"<text>\"`",
 				"discard it: `rm -r "+Quoted(dir)+"`")

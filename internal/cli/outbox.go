@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -327,9 +328,12 @@ func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 		},
 	)
 	const most = 10
+	forged, former := outbox.AsideDirs(a.sessionID())
+	dir := path.Dir(forged)
 	for i, damaged := range d.Damaged {
 		if i == most {
-			a.Say("maestro: %d more are in outbox/%s/damaged of the home\n", len(d.Damaged)-most, a.sessionID())
+			a.Say("maestro: %d more are in %s/ and %s/ of %s of the home\n", len(d.Damaged)-most, path.Base(forged),
+				path.Base(former), dir)
 			break
 		}
 		what := "is damaged and"
@@ -337,10 +341,10 @@ func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 			what = "with a replaced secret"
 		}
 		a.Say(
-			"maestro: a kept command %s will not be sent: %s\n  it is now in outbox/%s/%s of the home\n",
+			"maestro: a kept command %s will not be sent: %s\n  it is now in %s/%s of the home\n",
 			what,
 			damaged.Why,
-			a.sessionID(),
+			dir,
 			damaged.File,
 		)
 	}

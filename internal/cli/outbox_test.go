@@ -311,6 +311,25 @@ func TestForgedIsNotSent(t *testing.T) {
 	}
 }
 
+// Of many commands that will not be sent, a session names some, and says where the others are.
+func TestManySetAside(t *testing.T) {
+	s := newSaying(t)
+	s.always(http.StatusServiceUnavailable, saysNo)
+	_ = runHere(t, s.env, "report", "progress", "one")
+	for i := range 12 {
+		stray := filepath.Join(s.env["MAESTRO_HOME"], "outbox", "s", fmt.Sprint("stray ", i))
+		if err := os.WriteFile(stray, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.always(http.StatusOK, taken)
+	got := runHere(t, s.env, "report", "progress", "two")
+	if !strings.Contains(got.stderr, "maestro: 2 more are in damaged/ and replaced/ of outbox/s of the home\n") ||
+		strings.Count(got.stderr, "it is now in outbox/s/damaged/stray ") != 10 {
+		t.Errorf("stderr:\n%s", got.stderr)
+	}
+}
+
 // A session with a revoked secret cannot tell which entries are forged, so it leaves them where they are.
 func TestRevokedSecretSetsNothingAside(t *testing.T) {
 	s := newSaying(t)

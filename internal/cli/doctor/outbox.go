@@ -57,7 +57,7 @@ func lookAtOutboxes(ctx context.Context, x *examination) (found []Finding) {
 		dir = filepath.Join(x.dir, dir)
 		found = append(found, outboxAside.found(
 			cli.Many(replaced[session], "kept command")+" with a replaced secret of session "+session+" set aside",
-			"it was kept before a resume or a revocation of the secret, so it is not delivered",
+			cli.WhyReplaced,
 			"read what is in "+dir+", have the session say again what still counts, and remove it: `rm -r "+dir+"`"))
 	}
 	for _, session := range slices.Sorted(maps.Keys(aside)) {
