@@ -19,12 +19,15 @@ type Delivery struct {
 	service *Service
 	home    *outbox.Home
 	logger  *slog.Logger
-	// mu is held while the maps of rests and of refusals are used: a resume takes turns beside Run.
+	// mu is held while the maps of rests, of refusals and of replaced are used: a resume takes turns beside Run.
 	mu sync.Mutex
 	// rests is the time until which a session has no turn, because its last one used more than its share of the writer.
 	rests map[string]time.Time
 	// quarantined is the number of entries that were set aside in each session's outbox at the last check.
 	quarantined map[string]int
+	// replaced is the same for those of a former secret, with what was set aside and logged since; nil before the first
+	// check.
+	replaced map[string]int
 	// noted are the keys of the refusals that each session has not seen since this server began.
 	noted map[string][]string
 	// warned is the read error of the last check, so that it is logged only once.
@@ -169,6 +172,7 @@ func (d *Delivery) take(
 		if damaged.Replaced {
 			d.logger.Warn("a kept command with a replaced secret was set aside, and is shown in the inbox", "session",
 				session, "file", damaged.File, "why", damaged.Why)
+			d.logged(session)
 			continue
 		}
 		d.logger.Error(
@@ -226,18 +230,39 @@ func (d *Delivery) note(session string, t *turn) (rest time.Duration) {
 	return rest
 }
 
+// logged notes that an entry of a former secret was set aside and logged.
+func (d *Delivery) logged(session string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.replaced != nil {
+		d.replaced[session]++
+	}
+}
+
 // lookAside logs entries that were set aside since the last check, including those that a session's own command set
-// aside.
+// aside. It does not repeat after a restart what is in replaced/: nothing is wrong there, and the inbox shows it.
 func (d *Delivery) lookAside(ctx context.Context) error {
 	quarantined, err := outbox.SetAside(ctx, d.home)
 	for session, n := range quarantined {
 		if n > d.quarantined[session] {
+			dir, _ := outbox.AsideDirs(session)
 			d.logger.Error(
-				"kept commands were set aside and are not delivered", "session", session, "count", n, "directory",
-				"outbox/"+session+"/damaged",
+				"kept commands were set aside and are not delivered", "session", session, "count", n, "directory", dir,
 			)
 		}
 	}
 	d.quarantined = quarantined
-	return err
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	replaced, failed := outbox.Replaced(ctx, d.home)
+	for session, n := range replaced {
+		if d.replaced != nil && n > d.replaced[session] {
+			_, dir := outbox.AsideDirs(session)
+			d.logger.Warn(
+				"kept commands with a replaced secret were set aside", "session", session, "count", n, "directory", dir,
+			)
+		}
+	}
+	d.replaced = replaced
+	return errors.Join(err, failed)
 }

@@ -227,6 +227,13 @@ func TestEntriesOfAnEarlierRun(t *testing.T) {
 		!strings.Contains(d.Damaged[0].Why, "earlier secret of the session") {
 		t.Errorf("%+v, %v", d, err)
 	}
+	for range 2 {
+		x.delivery.all(x.Context())
+	}
+	const other = `level=WARN msg="kept commands with a replaced secret were set aside" session=`
+	if said := x.log.String(); strings.Contains(said, "ERROR") || strings.Count(said, other) != 1 {
+		t.Errorf("the log says\n%s", said)
+	}
 }
 
 func TestLeftUndelivered(t *testing.T) {

@@ -14,14 +14,18 @@
 //	        Keep                      Deliver: the server answered
 //	(none) ──────▶ waiting ──────────────────────────────────────▶ (none)
 //	                  │
-//	                  └── Deliver: it cannot be read, has no proof, or may not wait ──▶ damaged/
+//	                  ├── Deliver: it cannot be read, has no proof, or may not wait ──▶ damaged/
+//	                  │
+//	                  └── Deliver: it has the proof of a former secret ───────────────▶ replaced/
 //
 // A file that has another name than an entry goes to damaged/ as well, once nothing waits.
 //
 // Any process that can write to the directory can put a file there. So Keep adds a proof made with the session's secret
 // to each entry. Deliver sends nothing without that proof, and only commands that may wait ([commands.MayWait]). An
-// entry of another session, or one that was stored before the secret was revoked, has no valid proof. An old entry that
-// somebody puts back is the same command: it has the same key, and the server executes it once.
+// entry of another session, or one that was stored before the secret was revoked, has no valid proof. The
+// server, which can make the former secrets, tells the two apart; a process of the session has only the entry's word
+// ([Reject]). An old entry that somebody puts back is the same command: it has the same key, and the server executes it
+// once.
 //
 // The order: if an entry is stored after another one was stored, in this process or in one that has ended, it is
 // delivered after that one. Entries that are stored at the same time have no order.
