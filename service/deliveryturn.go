@@ -198,7 +198,8 @@ func (t *turn) reject(ctx context.Context, u outbox.Unproven) (former bool, err 
 	return former, t.service.Denials.RecordKept(ctx, request, root, said)
 }
 
-// oldSecrets bounds how many revoked secrets of a session are tried on an entry that does not say its own, newest first.
+// oldSecrets bounds how many revoked secrets of a session are tried on an entry that does not say its own, newest
+// first.
 const oldSecrets = 20
 
 // revoked reports whether an entry was kept with an earlier secret of its session.
