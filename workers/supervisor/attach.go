@@ -191,6 +191,7 @@ func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd, allowed []string) (
 		if err := s.checkGit(ctx); err != nil {
 			return nil, err
 		}
+		s.restoreGit() // of an earlier command, whose supervision was killed
 	}
 	s.git.kept = slices.DeleteFunc(s.git.kept, func(path string) bool {
 		return slices.ContainsFunc(allowed, func(dir string) bool { return files.Within(path, dir) })

@@ -121,7 +121,7 @@ func (s *supervisor) checkMode(context.Context) error {
 	return nil
 }
 
-// checkGit finds what the agent must not change in the repository of its target.
+// checkGit finds what the agent must not change in the repository of its target. It changes nothing there.
 func (s *supervisor) checkGit(ctx context.Context) error {
 	s.git, s.gitBefore = gitFound{}, nil
 	if s.GitConfig || s.options.PermissionMode == modeReadOnly || !slices.Contains(s.layers, confine.Namespaces) {
@@ -147,7 +147,6 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 		return err
 	}
 	s.git, s.gitBefore = git, digestsOf(git.kept)
-	s.restoreGit() // of an earlier run, whose supervisor was killed
 	return nil
 }
 
@@ -178,8 +177,12 @@ func (s *supervisor) clearGit() {
 	})
 }
 
-// restoreGit undoes what leads git away from the repositories of the target, and says so.
+// restoreGit undoes what leads git away from the repositories of the target, and says so. It undoes nothing unless
+// checkGit has passed.
 func (s *supervisor) restoreGit() {
+	if s.gitBefore == nil {
+		return
+	}
 	undone, err := restoreGit(s.dirs.Target, s.git.repositories)
 	for _, one := range undone {
 		s.blockedGit(one.Path, one.Why)

@@ -39,6 +39,8 @@ func (s *supervisor) prepare(
 ) (agent.Launch, *manifest.Manifest, error) {
 	for attempt := 1; ; attempt++ {
 		launch, m, err := s.checked(ctx, drivers)
+		// Of an earlier run, whose supervisor was killed. Only a run that has begun can record what is undone.
+		s.restoreGit()
 		if err == nil && s.socket == "" {
 			err = s.openSocket(helpers, group)
 		}

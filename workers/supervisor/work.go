@@ -213,6 +213,8 @@ func (s *supervisor) check(
 	if err != nil {
 		return launch, m, err
 	}
+	// The permissions change here, also before a claim that the server may refuse: what follows reads the target, so it
+	// could not be checked otherwise. The user of the terminal has asked for the change, with --fix-permissions.
 	s.dirs, err = preflight.Prepare(preflight.Options{
 		UserHome:       user,
 		Workspaces:     s.Workspaces,
