@@ -75,15 +75,24 @@ func (r *Runner) clear(ctx context.Context, session, socket string) {
 // until then.
 func (r *Runner) clearGit(ctx context.Context, x wire.RunnerSession, saved supervisor.Saved) (told bool) {
 	undone, err := saved.RestoreGit()
-	if err != nil {
-		undone = append(undone, supervisor.Undone{Path: saved.Git, Why: supervisor.NotRestored(err)})
+	if err != nil { // the first one, so that it is kept
+		undone = slices.Insert(undone, 0, supervisor.Undone{Path: saved.Git, Why: supervisor.NotRestored(err)})
 	}
-	before := len(saved.Undone)
+	before, more := len(saved.Undone), 0
 	for _, one := range undone {
-		if len(saved.Undone) < mostUndone && !slices.Contains(saved.Undone, one) {
-			r.Logger.Warn("an agent led git elsewhere", "session", x.ID, "path", one.Path, "why", one.Why)
-			saved.Undone = append(saved.Undone, one)
+		if slices.Contains(saved.Undone, one) {
+			continue
 		}
+		r.Logger.Warn("an agent led git elsewhere", "session", x.ID, "path", one.Path, "why", one.Why)
+		if len(saved.Undone) < mostUndone-1 {
+			saved.Undone = append(saved.Undone, one)
+		} else {
+			more++
+		}
+	}
+	if more > 0 && len(saved.Undone) < mostUndone {
+		rest := fmt.Sprintf("%d more: see the server's log", more)
+		saved.Undone = append(saved.Undone, supervisor.Undone{Path: saved.Git, Why: rest})
 	}
 	if len(saved.Undone) > before {
 		if err := r.save(x.ID, saved); err != nil {
@@ -109,7 +118,7 @@ func (r *Runner) clearGit(ctx context.Context, x wire.RunnerSession, saved super
 	return true
 }
 
-// mostUndone bounds what is kept of what was undone: the file of a run is small.
+// mostUndone bounds what is kept of what was undone: the file of a run is small. The last entry counts the rest.
 const mostUndone = 32
 
 // save replaces what the gone supervisor of a session saved.

@@ -1,8 +1,11 @@
 package runner
 
 import (
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"maestro/service/wire"
@@ -61,4 +64,33 @@ func TestUndoneIsToldLater(t *testing.T) {
 	m.away, m.runner = false, New(m.runner.Config)
 	m.sees(x, "blocked a/1/git/0", "exited a/1/exited: its supervisor ended without a record: "+
 		"it was killed, or the machine was restarted")
+}
+
+// More was undone than the home keeps: each is in the log, and the timeline says how many are only there.
+func TestWhatIsUndoneBeyondTheBoundIsCounted(t *testing.T) {
+	m := newMachine(t, 1)
+	target := t.TempDir()
+	for i := range mostUndone + 2 {
+		repository := filepath.Join(target, fmt.Sprintf("r%02d", i), ".git")
+		if err := os.MkdirAll(repository, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(repository, "commondir"), []byte("../mine\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log strings.Builder
+	m.runner.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	m.supervised("a", supervisor.Saved{Run: 1, Git: target})
+	m.away = true
+	x := []wire.RunnerSession{session("a", wire.WorkRunning, 1)}
+	m.sees(x)
+	if logged := strings.Count(log.String(), "an agent led git elsewhere"); logged != mostUndone+2 {
+		t.Errorf("%d are in the log", logged)
+	}
+	saved, _ := m.runner.saved("a")
+	last := supervisor.Undone{Path: target, Why: "3 more: see the server's log"}
+	if len(saved.Undone) != mostUndone || saved.Undone[mostUndone-1] != last {
+		t.Errorf("%d are kept, the last of them %+v", len(saved.Undone), saved.Undone[len(saved.Undone)-1])
+	}
 }

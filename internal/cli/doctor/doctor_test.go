@@ -18,6 +18,7 @@ import (
 	"maestro/events"
 	"maestro/internal/server/metrics"
 	"maestro/service/wire"
+	"maestro/workers/supervisor"
 )
 
 // Each figure is a finding from its bound on, and none below it.
@@ -160,6 +161,9 @@ func TestRefusalsThatRise(t *testing.T) {
 		"a full page": {slices.Concat(slices.Repeat([]wire.Denial{denied(time.Minute, 1)}, 600),
 			slices.Repeat([]wire.Denial{denied(25*time.Minute, 1)}, 400)), false},
 		"the user's own":     {[]wire.Denial{of("/users/admin", denied(time.Minute, 1000))}, false},
+		// With the user's own, the records reach back for 75 minutes: before, there were no other refusals.
+		"a full page, mostly the user's own": {slices.Concat(slices.Repeat([]wire.Denial{denied(time.Minute, 1)}, 600),
+			slices.Repeat([]wire.Denial{of("/users/admin", denied(75*time.Minute, 1))}, 400)), true},
 		"a full page of now": {slices.Repeat([]wire.Denial{denied(time.Minute, 1)}, comparedMost), true},
 	} {
 		found := ofRefusals(c.denials, now)
@@ -174,6 +178,20 @@ func TestRefusalsThatRise(t *testing.T) {
 		unknown := c.rise && strings.Contains(found[0].Why, "nobody can say")
 		if unknown != (name == "a full page of now") {
 			t.Errorf("%s: found %+v", name, found)
+		}
+	}
+}
+
+// A runner leaves the supervisors in terminals alone: neither does one hold a place of it, nor does it end one.
+func TestHangingSupervisorInATerminal(t *testing.T) {
+	for runner, inTerminal := range map[string]bool{wire.TerminalRunner: true, "local": false} {
+		found := ofHanging("sess_1", supervisor.Saved{Runner: runner, PID: 7})
+		checkFindings(t, []Finding{found})
+		if strings.Contains(found.Why, "places") == inTerminal ||
+			strings.Contains(found.Next, "`fg` in its terminal") != inTerminal ||
+			strings.Contains(found.Next, "once it is continued") != inTerminal ||
+			!strings.Contains(found.Next, "`kill -CONT 7`") {
+			t.Errorf("%s: %+v", runner, found)
 		}
 	}
 }

@@ -38,12 +38,12 @@ func ofRefusals(denials []wire.Denial, now time.Time) []Finding {
 	by := map[string]int{}
 	most, actor := "", ""
 	for _, d := range denials {
+		last := time.UnixMilli(int64(d.Last))
+		if last.Before(oldest) { // also of the user's own: the page reaches as far with them
+			oldest = last
+		}
 		if user, ok := wire.UserOfSource(d.Actor); ok && user == wire.AdminPart {
 			continue
-		}
-		last := time.UnixMilli(int64(d.Last))
-		if last.Before(oldest) {
-			oldest = last
 		}
 		switch ago := now.Sub(last); {
 		case ago <= recently:
