@@ -108,7 +108,7 @@ func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) e
 			return launchHere(ctx, a, x, m, o)
 		}
 		if o.launch {
-			return hasAgent(id, x.Run.Runner)
+			return hasAgent(a, x, x.Run.Runner)
 		}
 	}
 	answer, err := a.send(

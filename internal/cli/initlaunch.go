@@ -9,10 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
+	"time"
+
+	"github.com/google/uuid"
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/service/wire"
@@ -38,6 +43,13 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 		return insideBoundary(x, o)
 	}
 	a.waiting, a.nextFor = nil, nil // the reader is whoever launches the agent, and not the session
+	if x.Status == events.SessionSaidDone {
+		return &failure.Error{
+			Status:  http.StatusForbidden,
+			Code:    failure.NotAllowed,
+			Message: "Session '" + x.ID + "' is complete: it has reported that its work is done",
+		}
+	}
 	if hasFailed(x) {
 		f := hasStopped(x)
 		f.Status, f.Code = http.StatusForbidden, failure.NotAllowed
@@ -85,18 +97,19 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	defer asRunner.Close()
 	claimed := false
 	c.Claim = func(ctx context.Context) error {
-		answer, err := asRunner.Do(ctx, "session:claim", &commands.ClaimSession{
+		claim := &commands.ClaimSession{
 			SessionID: x.ID,
 			Run:       c.Run,
 			Host:      hostname(),
 			Agent:     supervisor.AgentOf(x.Agent, m),
 			Layers:    c.Layers,
-		}, client.Options{})
+		}
+		began, err := claimHere(ctx, claim, asRunner.Do)
 		if err != nil {
 			return err
 		}
-		if answer.Event == nil { // another terminal of this machine was faster
-			return hasAgent(x.ID, wire.TerminalRunner)
+		if !began { // another terminal of this machine was faster
+			return hasAgent(a, x, wire.TerminalRunner)
 		}
 		claimed, a.answered, a.waiting = true, true, nil // from now on stdout shows the agent, which gets the mail
 		return nil
@@ -107,7 +120,7 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	var fault *preflight.Failure
 	switch {
 	case errors.Is(err, home.ErrSupervised), errors.Is(err, supervisor.ErrRan):
-		return hasAgent(x.ID, wire.TerminalRunner)
+		return hasAgent(a, x, wire.TerminalRunner)
 	case errors.As(err, &fault):
 		return notLaunched(x.ID, fault)
 	case err != nil && !claimed:
@@ -121,14 +134,60 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	return outcomeHere(ctx, server, x.ID)
 }
 
+// claimWithin is how long a terminal tries to learn what became of its claim.
+const claimWithin = 5 * time.Second
+
+// claimHere sends the claim of a terminal until it is clear whether the run began, because an agent is launched, or the
+// exit recorded, only if it did. An interrupt ends the run that has begun, and not the claim. The key is of this claim
+// alone: whoever repeats it gets the event, and another terminal does not.
+func claimHere(
+	ctx context.Context, claim *commands.ClaimSession,
+	do func(ctx context.Context, id string, body any, o client.Options) (client.Answer, error),
+) (began bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimWithin)
+	defer cancel()
+	key := fmt.Sprintf("%s/%d/claim/%s", claim.SessionID, claim.Run, uuid.NewString())
+	for {
+		answer, err := do(ctx, claim.ID(), claim, client.Options{Key: key})
+		var said *client.Error
+		if err == nil || errors.As(err, &said) && said.Status < http.StatusInternalServerError && !client.NotNow(err) {
+			return answer.Event != nil, err
+		}
+		select {
+		case <-time.After(betweenTries):
+		case <-ctx.Done():
+			return false, &failure.Error{
+				Err:     err,
+				Code:    "CLAIM_UNKNOWN",
+				Message: "The agent was not launched: the server did not say whether its run began",
+				Why:     err.Error(),
+				Next: "see `maestro session info " + claim.SessionID + "` once the server answers: without a run, run " +
+					"the command again; otherwise " + onceLost(claim.SessionID),
+			}
+		}
+	}
+}
+
 // hasAgent is the error for a session whose agent somebody else has launched.
-func hasAgent(session, runner string) error {
-	return &failure.Error{
+func hasAgent(a *Run, x wire.Session, runner string) error {
+	f := &failure.Error{
 		Status:  http.StatusConflict,
 		Code:    "HAS_AGENT",
-		Message: fmt.Sprintf("Session '%s' already has an agent, which runner %s launched", session, runner),
-		Next:    "follow it with `maestro session logs " + session + " --follow`; --print only prints its prompts",
+		Message: fmt.Sprintf("Session '%s' already has an agent, which runner %s launched", x.ID, runner),
+		Next:    "follow it with `maestro session logs " + x.ID + " --follow`; --print only prints its prompts",
 	}
+	// No runner notices that a supervisor in a terminal was killed. Inside the boundary, the reader may be that agent.
+	if runner == wire.TerminalRunner && !a.throughSocket() {
+		a.waiting, a.nextFor = nil, nil // the reader is whoever launches the agent, and not the session
+		f.Next += "; if it was killed with its terminal's maestro, " + onceLost(x.ID)
+	}
+	return f
+}
+
+// onceLost says how a session continues whose agent's supervisor was killed in its terminal, and could not record that.
+func onceLost(session string) string {
+	return "`maestro session resume " + session + "` lets it continue in a shell without the session's variables once " +
+		"it is lost: a minute after it was last heard, unless the server's --lease is another"
 }
 
 // notLaunched is the error for a session whose agent cannot be launched here as things are. Nothing was claimed, so the
@@ -138,7 +197,7 @@ func notLaunched(session string, fault *preflight.Failure) error {
 		Code:    "NOT_LAUNCHED",
 		Message: "The agent was not launched: " + fault.Message,
 		Why:     "the checks before its launch failed; session '" + session + "' still waits for its agent",
-		Next:    fault.Fix + "; then run the same command again",
+		Next:    fault.Fix + "; then run the command again",
 	}
 }
 
@@ -240,17 +299,25 @@ func outcomeHere(ctx context.Context, server *client.Client, id string) error {
 
 // hasFailed reports whether a session has ended without having completed its work.
 func hasFailed(x wire.Session) bool {
-	return x.EndedAt != nil && (x.Run == nil || x.Run.Status != "completed")
+	return x.EndedAt != nil && x.Status != events.SessionSaidDone
 }
 
-// hasStopped tells whoever launches the agent of a session that has failed how it can continue.
+// hasStopped tells whoever launches the agent of a session that has failed how its work can continue.
 func hasStopped(x wire.Session) *failure.Error {
-	return &failure.Error{
+	const apart = ", run in a shell without the session's variables: `maestro session "
+	f := &failure.Error{
 		Message: fmt.Sprintf("Session '%s' has ended: its status is %s", x.ID, x.Status),
 		Why:     x.EndReason,
-		Next: "to let it continue, run in a shell without the session's variables: `maestro session resume " + x.ID +
-			"`, then " + launchLine(x, initOptions{}),
+		Next:    "to let it continue" + apart + "resume " + x.ID + "`, then " + launchLine(x, initOptions{}),
 	}
+	if x.Run == nil { // there is no agent to continue
+		f.Next = "for another session with its work" + apart + "spawn --like " + x.ID
+		if x.Strategy != events.StrategyQueue {
+			f.Next += " --task-ids " + strings.Join(x.TaskIDs, ",")
+		}
+		f.Next += "`"
+	}
+	return f
 }
 
 // hostname returns the name of this machine, "" if it has none.
