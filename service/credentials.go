@@ -164,7 +164,7 @@ func (a authenticator) session(c *Caller, id string, generation int) error {
 		if x := s.Session(id); x != nil {
 			c.Ended, c.NoLongerHolds = x.Ended(), noLongerHolds(x)
 			if x.Generation != generation {
-				replaced = secretReplaced(s, x)
+				replaced = secretReplaced(x)
 			}
 		}
 	})
@@ -178,7 +178,7 @@ func (a authenticator) session(c *Caller, id string, generation int) error {
 
 // secretReplaced is the answer to a caller with an earlier secret of a session: an agent that survived, or a person in
 // a shell with the variables that the spawn printed.
-func secretReplaced(s *projections.State, x *projections.Session) error {
+func secretReplaced(x *projections.Session) error {
 	p := NotAuthenticated("The token was revoked",
 		"session '"+x.ID+"' has a newer one, as it has once it is resumed", true)
 	const apart = ", in a shell without the session's variables"
@@ -186,7 +186,8 @@ func secretReplaced(s *projections.State, x *projections.Session) error {
 	case x.Ended() && x.Status == events.SessionSaidDone:
 		p.Next = "the session has ended, and its work is done"
 	case x.Ended() && x.LastRun() == nil: // there is no agent to continue
-		p.Next = "the session has ended; `" + s.Successor(x) + "`" + apart + ", spawns another"
+		p.Next = "the session has ended; `maestro session spawn --like " + x.ID + " --task-ids <taskId>`" + apart +
+			", spawns another"
 	case x.Ended():
 		p.Next = "the session has ended; `maestro session resume " + x.ID + "`" + apart + ", lets it continue"
 	case x.Runner == "" && !x.Claimed():

@@ -160,9 +160,9 @@ func TestOnlyAnAllowedResumeDelivers(t *testing.T) {
 // A resume waits while the session's quota is used up, but only so long; then it says what was not delivered, and
 // where that will be.
 func TestResumeWaitsForTheQuota(t *testing.T) {
-	for name, test := range map[string]struct{ entries, left int }{
-		"soon":     {6, 0},
-		"too many": {24, 11},
+	for name, test := range map[string]struct{ entries, left, more int }{
+		"soon":     {6, 0, 0},
+		"too many": {24, 10, 1}, // one is due when the time is over
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestResumeWaitsForTheQuota(t *testing.T) {
 				done := x.do(x.admin(), "session:resume", `{"sessionId":"`+x.session+`"}`)
 				took := time.Since(began)
 				left, err := x.box.Waiting()
-				if err != nil || left != test.left {
+				if err != nil || left < test.left || left > test.left+test.more {
 					t.Errorf("%d commands wait, %v", left, err)
 				}
 				if took < time.Second || took > beforeMost+time.Second {
@@ -191,7 +191,7 @@ func TestResumeWaitsForTheQuota(t *testing.T) {
 				if !slices.Equal(done.Warnings, want) {
 					t.Errorf("warnings: %q", done.Warnings)
 				}
-				for range 2 * test.left {
+				for range 2 * left {
 					x.delivery.all(t.Context())
 				}
 				if damaged, replaced := x.counts(); damaged != 0 || replaced != left {

@@ -161,8 +161,8 @@ func claimHere(
 				Code:    "CLAIM_UNKNOWN",
 				Message: "The agent was not launched: the server did not say whether its run began",
 				Why:     err.Error(),
-				Next: "see `maestro session info " + claim.SessionID + "` once the server answers: without a run, run " +
-					"the command again; otherwise " + onceLost(claim.SessionID),
+				Next: "see `maestro session info " + claim.SessionID + "` once the server answers: without a run, " +
+					"run the command again; otherwise " + onceLost(claim.SessionID),
 			}
 		}
 	}
@@ -186,8 +186,8 @@ func hasAgent(a *Run, x wire.Session, runner string) error {
 
 // onceLost says how a session continues whose agent's supervisor was killed in its terminal, and could not record that.
 func onceLost(session string) string {
-	return "`maestro session resume " + session + "` lets it continue in a shell without the session's variables once " +
-		"it is lost: a minute after it was last heard, unless the server's --lease is another"
+	return "`maestro session resume " + session + "` lets it continue in a shell without the session's variables " +
+		"once it is lost: a minute after it was last heard, unless the server's --lease is another"
 }
 
 // notLaunched is the error for a session whose agent cannot be launched here as things are. Nothing was claimed, so the

@@ -37,7 +37,8 @@ func lookAtSupervisors(ctx context.Context, x *examination) (found []Finding) {
 // ofHanging says what can be done about a supervisor that is not heard. A runner ends its own ones once their session
 // has ended, also stopped ones, but none of those in terminals.
 func ofHanging(session string, saved supervisor.Saved) Finding {
-	what := fmt.Sprintf("The supervisor of session %s runs as process %d, but was not heard in time", session, saved.PID)
+	what := fmt.Sprintf("The supervisor of session %s runs as process %d, but was not heard in time", session,
+		saved.PID)
 	if saved.Runner == wire.TerminalRunner {
 		return supervisorHangs.found(what,
 			"it was stopped in its terminal, perhaps with Ctrl-Z, or hangs, and its session is lost",
