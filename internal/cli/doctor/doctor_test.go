@@ -160,7 +160,7 @@ func TestRefusalsThatRise(t *testing.T) {
 		// The records reach back for 25 minutes, and the last ten of these had as many as the 15 before.
 		"a full page": {slices.Concat(slices.Repeat([]wire.Denial{denied(time.Minute, 1)}, 600),
 			slices.Repeat([]wire.Denial{denied(25*time.Minute, 1)}, 400)), false},
-		"the user's own":     {[]wire.Denial{of("/users/admin", denied(time.Minute, 1000))}, false},
+		"the user's own": {[]wire.Denial{of("/users/admin", denied(time.Minute, 1000))}, false},
 		// With the user's own, the records reach back for 75 minutes: before, there were no other refusals.
 		"a full page, mostly the user's own": {slices.Concat(slices.Repeat([]wire.Denial{denied(time.Minute, 1)}, 600),
 			slices.Repeat([]wire.Denial{of("/users/admin", denied(75*time.Minute, 1))}, 400)), true},
