@@ -186,8 +186,8 @@ func secretReplaced(x *projections.Session) error {
 	case x.Ended() && x.Status == events.SessionSaidDone:
 		p.Next = "the session has ended, and its work is done"
 	case x.Ended() && x.LastRun() == nil: // there is no agent to continue
-		p.Next = "the session has ended; `maestro session spawn --like " + x.ID + " --task-ids <taskId>`" + apart +
-			", spawns another"
+		p.Next = "the session has ended; `" + wire.SpawnLikeLine(x.ID, x.Strategy, x.TaskIDs) + "`" + apart +
+			", spawns another for its work"
 	case x.Ended():
 		p.Next = "the session has ended; `maestro session resume " + x.ID + "`" + apart + ", lets it continue"
 	case x.Runner == "" && !x.Claimed():

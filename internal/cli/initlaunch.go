@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -161,7 +160,7 @@ func claimHere(
 				Code:    "CLAIM_UNKNOWN",
 				Message: "The agent was not launched: the server did not say whether its run began",
 				Why:     err.Error(),
-				Next: "see `maestro session info " + claim.SessionID + "` once the server answers: without a run, " +
+				Next: "see `maestro session info " + claim.SessionID + "` once the server answers: if it has no run, " +
 					"run the command again; otherwise " + onceLost(claim.SessionID),
 			}
 		}
@@ -186,7 +185,7 @@ func hasAgent(a *Run, x wire.Session, runner string) error {
 
 // onceLost says how a session continues whose agent's supervisor was killed in its terminal, and could not record that.
 func onceLost(session string) string {
-	return "`maestro session resume " + session + "` lets it continue in a shell without the session's variables " +
+	return "`maestro session resume " + session + "` lets it continue, in a shell without the session's variables, " +
 		"once it is lost: a minute after it was last heard, unless the server's --lease is another"
 }
 
@@ -304,18 +303,15 @@ func hasFailed(x wire.Session) bool {
 
 // hasStopped tells whoever launches the agent of a session that has failed how its work can continue.
 func hasStopped(x wire.Session) *failure.Error {
-	const apart = ", run in a shell without the session's variables: `maestro session "
+	const apart = ", run in a shell without the session's variables: `"
 	f := &failure.Error{
 		Message: fmt.Sprintf("Session '%s' has ended: its status is %s", x.ID, x.Status),
 		Why:     x.EndReason,
-		Next:    "to let it continue" + apart + "resume " + x.ID + "`, then " + launchLine(x, initOptions{}),
+		Next: "to let it continue" + apart + "maestro session resume " + x.ID + "`, then " +
+			launchLine(x, initOptions{}),
 	}
 	if x.Run == nil { // there is no agent to continue
-		f.Next = "for another session with its work" + apart + "spawn --like " + x.ID
-		if x.Strategy != events.StrategyQueue {
-			f.Next += " --task-ids " + strings.Join(x.TaskIDs, ",")
-		}
-		f.Next += "`"
+		f.Next = "for another session with its work" + apart + wire.SpawnLikeLine(x.ID, x.Strategy, x.TaskIDs) + "`"
 	}
 	return f
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strings"
 	"time"
 
 	"maestro/events"
@@ -58,6 +59,16 @@ type RunnerCredential struct {
 // It needs no secret of the session.
 func LaunchLine(session, role string) string {
 	return "maestro session exec --unconfined " + session + " -- maestro " + role + " init --launch"
+}
+
+// SpawnLikeLine is the command line that spawns another session for the work of one that ended before its agent was
+// launched, and so has nothing to resume.
+func SpawnLikeLine(session string, strategy events.Strategy, tasks []string) string {
+	line := "maestro session spawn --like " + session
+	if strategy == events.StrategyQueue {
+		return line
+	}
+	return line + " --task-ids " + strings.Join(tasks, ",")
 }
 
 const (
