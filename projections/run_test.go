@@ -75,7 +75,7 @@ func TestRunView(t *testing.T) {
 	}{
 		{"spawned for a runner", then(), want{"runner": `"local"`, "run": "", "usage": "", "status": `"spawning"`}},
 		{"claimed", running(), want{
-			"run":          `{"number":1,"runner":"local","host":"box","claimedAt":` + ms(4) + `}`,
+			"run":          `{"number":1,"runner":"local","host":"box","layers":[],"claimedAt":` + ms(4) + `}`,
 			"status":       `"spawning"`,
 			"lastActivity": ms(4),
 		}},

@@ -22,6 +22,9 @@ func describeClaimed(d *events.SessionClaimed) Entry {
 	if d.Host != "" {
 		what += " on " + d.Host
 	}
+	if len(d.Layers) == 0 {
+		what += "; nothing confines its agent"
+	}
 	return Entry{Type: EntryClaimed, SessionID: d.SessionID, What: what}
 }
 

@@ -10,8 +10,8 @@ type RunView struct {
 	Runner string `json:"runner"`
 	Host   string `json:"host,omitempty"`
 	Agent  string `json:"agent,omitempty"`
-	// Layers are the active layers of confinement.
-	Layers []string `json:"layers,omitempty"`
+	// Layers are the active layers of confinement; empty if nothing confines the agent.
+	Layers []string `json:"layers"`
 	// Resumes says that the agent continued the conversation of an earlier run.
 	Resumes   bool           `json:"resumes,omitempty"`
 	ClaimedAt events.Millis  `json:"claimedAt"`
@@ -57,7 +57,7 @@ func (r *Runs) show(view *SessionView) {
 		Runner:       run.Runner,
 		Host:         run.Host,
 		Agent:        run.Agent,
-		Layers:       run.Layers,
+		Layers:       list(run.Layers),
 		Resumes:      run.Resumes,
 		ClaimedAt:    events.Millis(run.ClaimedAt),
 		ExitedAt:     orNull(events.Millis(run.ExitedAt)),

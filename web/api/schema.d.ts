@@ -5415,8 +5415,8 @@ export interface components {
             host?: string;
             /** @description The end of its output. */
             lastOutput?: string;
-            /** @description The active layers of confinement. */
-            layers?: string[];
+            /** @description The active layers of confinement; empty if nothing confines the agent. */
+            layers: string[];
             /**
              * Format: int64
              * @description 1 for the first run.

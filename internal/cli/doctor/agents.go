@@ -309,7 +309,8 @@ func existingAbove(dir string) string {
 	}
 }
 
-// lookAtConfinement says which layers confine agents on this machine, and why others are missing.
+// lookAtConfinement says which layers confine agents on this machine, and why others are missing. What the running
+// server says counts: its flags may give up what the machine offers.
 func lookAtConfinement(ctx context.Context, x *examination) (found []Finding) {
 	if x.home == nil {
 		return nil
@@ -324,6 +325,17 @@ func lookAtConfinement(ctx context.Context, x *examination) (found []Finding) {
 			fmt.Sprintf("Layer %s is missing: %s", support.Layer, support.Missing),
 			"agents are confined by the others alone", "see docs/security.md for what it would hold; if the reason "+
 				"names no remedy, ask whoever set up this system or container to allow it"))
+	}
+	r := x.launcher(ctx)
+	if r != nil && len(r.Layers) == 0 && len(layers) > 0 {
+		return append([]Finding{runnerUnconfined.found("Nothing confines the agents of runner "+r.Name+
+			" of the running server, although this machine offers "+strings.Join(layers, ", "),
+			"an agent can do whatever the server's user can: read that user's token, and act as that user",
+			"unless you want that, restart the server without `--confine off`; if it does not have this flag, ask "+
+				"whoever set up its service or container what that forbids")}, found...)
+	}
+	if r != nil && len(r.Layers) > 0 {
+		layers = r.Layers
 	}
 	switch {
 	case len(layers) > 0:

@@ -228,19 +228,31 @@ func TestLayersBecomeFindings(t *testing.T) {
 	for name, c := range map[string]struct {
 		offers []confine.Support
 		needed bool
+		runner *wire.Runner
 		want   []*Kind
 	}{
-		"all": {[]confine.Support{{Layer: confine.Seccomp}}, true, []*Kind{confinement}},
+		"all": {offers: []confine.Support{{Layer: confine.Seccomp}}, needed: true, want: []*Kind{confinement}},
 		"some": {
-			[]confine.Support{{Layer: confine.Seccomp}, missing},
-			true,
-			[]*Kind{confinement, layerMissing},
+			offers: []confine.Support{{Layer: confine.Seccomp}, missing},
+			needed: true,
+			want:   []*Kind{confinement, layerMissing},
 		},
-		"none":            {[]confine.Support{missing}, true, []*Kind{unconfined, layerMissing}},
-		"another system":  {nil, true, []*Kind{unconfined}},
-		"none, no agents": {nil, false, []*Kind{confinement}},
+		"none":            {offers: []confine.Support{missing}, needed: true, want: []*Kind{unconfined, layerMissing}},
+		"another system":  {needed: true, want: []*Kind{unconfined}},
+		"none, no agents": {want: []*Kind{confinement}},
+		"a server that gives them up": {
+			offers: []confine.Support{{Layer: confine.Seccomp}},
+			runner: &wire.Runner{Name: "local"},
+			want:   []*Kind{runnerUnconfined},
+		},
+		"a server that has more than this shell": {
+			needed: true,
+			runner: &wire.Runner{Name: "local", Layers: []string{"seccomp"}},
+			want:   []*Kind{confinement},
+		},
 	} {
 		x := agentsExamined(t, nil, "", "")
+		x.asked, x.runner = true, c.runner
 		if c.needed {
 			x.needed = map[string]string{"claude": "it is configured"}
 		}

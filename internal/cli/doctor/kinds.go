@@ -152,10 +152,14 @@ var (
 		"workspaces-unusable", Warning,
 		"agents cannot have the directories that they need",
 	}
-	workspacesFull = &Kind{"workspaces-full", Warning, "the disk of the workspaces has too little room for a run"}
-	unconfined     = &Kind{"unconfined", Warning, "nothing confines agents, and some are configured or spawned"}
-	confinement    = &Kind{"confinement", Info, "which layers confine agents"}
-	layerMissing   = &Kind{"layer-missing", Info, "this machine does not offer a layer of confinement"}
+	workspacesFull   = &Kind{"workspaces-full", Warning, "the disk of the workspaces has too little room for a run"}
+	runnerUnconfined = &Kind{
+		"runner-unconfined", Warning,
+		"the running server launches agents that nothing confines, although this machine could confine them",
+	}
+	unconfined   = &Kind{"unconfined", Warning, "nothing confines agents, and some are configured or spawned"}
+	confinement  = &Kind{"confinement", Info, "which layers confine agents"}
+	layerMissing = &Kind{"layer-missing", Info, "this machine does not offer a layer of confinement"}
 )
 
 // Kinds returns every kind of finding, in the order of the page that lists them.
@@ -170,7 +174,7 @@ func Kinds() []*Kind {
 		homeNewer, keyMissing, configInvalid, storeUnclean, headBroken, headAhead, leftovers, damagedCopies,
 		backupMissing, backupOld, backupPartial, outboxWaiting, outboxAside, outboxRefused, landlock,
 		hookBroken, agentsInvalid, agentMissing, agentOld, agentLogin, agentUnusable, agentUnready, agentReady,
-		workspaces, workspacesUnusable, workspacesFull, unconfined, confinement, layerMissing,
+		workspaces, workspacesUnusable, workspacesFull, runnerUnconfined, unconfined, confinement, layerMissing,
 	}
 }
 

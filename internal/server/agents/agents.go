@@ -113,7 +113,11 @@ func (o *Options) layers(
 		return nil, failure.Usage("This system offers no layer of confinement, and --confine required asks for it").
 			WithNext("run agents on Linux 6.2 or later, or use --confine on")
 	}
-	logger.Warn("AGENTS ARE NOT CONFINED: they can do whatever this user can", "next", "see `maestro doctor`")
+	next := "`maestro doctor --all` says why this system offers no layer of confinement"
+	if o.confine == confineOff {
+		next = "unless you want that, start the server without --confine off"
+	}
+	logger.Warn("AGENTS ARE NOT CONFINED: they can do whatever this user can", "next", next)
 	return available, nil
 }
 
