@@ -143,8 +143,11 @@ func workFor(state *projections.State, x *projections.Session, runner string) (o
 	return one, false
 }
 
-// seen notes what a runner says about itself.
+// seen notes what a runner says about itself. That of terminals launches nothing: it only asks which runs it has.
 func (s *Service) seen(in *wire.RunnerWorkOf) {
+	if in.Name == wire.TerminalRunner {
+		return
+	}
 	said := wire.Runner{
 		Name:    in.Name,
 		Host:    clippedTo(in.Host, layersShown),

@@ -124,6 +124,8 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 		return notLaunched(x.ID, fault)
 	case err != nil && !claimed:
 		return err
+	case errors.Is(err, supervisor.ErrUntold):
+		return untold(x.ID, c.Home, err)
 	case err != nil:
 		exit := supervisor.Exit{Reason: "its supervisor ended with an error: " + err.Error()}
 		_, told := asRunner.Do(context.WithoutCancel(ctx), "session:exited", exit.Command(x.ID, c.Run),
@@ -175,10 +177,14 @@ func hasAgent(a *Run, x wire.Session, runner string) error {
 		Message: fmt.Sprintf("Session '%s' already has an agent, which runner %s launched", x.ID, runner),
 		Next:    "follow it with `maestro session logs " + x.ID + " --follow`; --print only prints its prompts",
 	}
-	// No runner notices that a supervisor in a terminal was killed. Inside the boundary, the reader may be that agent.
+	// Inside the boundary, the reader may be that agent.
 	if runner == wire.TerminalRunner && !a.throughSocket() {
 		a.waiting, a.nextFor = nil, nil // the reader is whoever launches the agent, and not the session
-		f.Next += "; if it was killed with its terminal's maestro, " + onceLost(x.ID)
+		resumes := onceLost(x.ID)
+		if x.Run == nil || x.Run.Host == hostname() { // what is known of its end is here
+			resumes = "`maestro session resume " + x.ID + "` lets it continue in a shell without the session's variables"
+		}
+		f.Next += "; if it was killed with its terminal's maestro, " + resumes
 	}
 	return f
 }
@@ -187,6 +193,18 @@ func hasAgent(a *Run, x wire.Session, runner string) error {
 func onceLost(session string) string {
 	return "`maestro session resume " + session + "` lets it continue, in a shell without the session's variables, " +
 		"once it is lost: a minute after it was last heard, unless the server's --lease is another"
+}
+
+// untold is the error for a run that ended while the server was away.
+func untold(session, home string, err error) error {
+	return &failure.Error{
+		Err:     err,
+		Code:    "EXIT_UNTOLD",
+		Message: "The agent of session '" + session + "' has ended, and the server could not be told how",
+		Why:     err.Error(),
+		Next: "nothing is lost: the home " + home + " keeps it. The home's server records it once it runs; for another " +
+			"server, `maestro session resume " + session + "` does, once that answers",
+	}
 }
 
 // notLaunched is the error for a session whose agent cannot be launched here as things are. Nothing was claimed, so the

@@ -39,6 +39,9 @@ func (c *sessionResume) run(ctx context.Context, args []string) error {
 	if err := c.fields.set(args); err != nil {
 		return err
 	}
+	if err := c.recordLeft(ctx, args[0]); err != nil {
+		return err
+	}
 	answer, err := c.send(ctx, "session:resume", &c.body, c.key)
 	if err != nil {
 		return err
@@ -54,6 +57,19 @@ func (c *sessionResume) run(ctx context.Context, args []string) error {
 			"%s in a shell without the session's variables\n", launchLine(x, initOptions{}))
 	}
 	return nil
+}
+
+// recordLeft records how the last run ended if that is known on this machine alone: the session goes on until then.
+func (c *sessionResume) recordLeft(ctx context.Context, session string) error {
+	if c.dryRun || c.isSession() {
+		return nil
+	}
+	x, err := Ask(ctx, c.Run, (*client.Client).Session, session)
+	if err != nil {
+		return nil //nolint:nilerr // the command says why not
+	}
+	_, err = recordLeft(ctx, c.Run, x)
+	return err
 }
 
 // resumed prints that the next run of a session may begin.

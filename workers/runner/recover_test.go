@@ -94,3 +94,26 @@ func TestWhatIsUndoneBeyondTheBoundIsCounted(t *testing.T) {
 		t.Errorf("%d are kept, the last of them %+v", len(saved.Undone), saved.Undone[len(saved.Undone)-1])
 	}
 }
+
+// Of the runs in terminals, only those are recorded that ended on this machine and whose supervisor is gone.
+func TestRunsInTerminalsAreRecordedOnceTheirSupervisorIsGone(t *testing.T) {
+	m := newMachine(t, 1)
+	m.runner.Name = wire.TerminalRunner
+	exit := &supervisor.Exit{Reason: "it was interrupted in its terminal"}
+	m.supervised("ended", supervisor.Saved{Run: 2, Runner: wire.TerminalRunner, Exit: exit})
+	m.supervised("killed", supervisor.Saved{Run: 1, Runner: wire.TerminalRunner})
+	m.supervised("earlier", supervisor.Saved{Run: 1, Runner: wire.TerminalRunner})
+	m.supervised("another's", supervisor.Saved{Run: 1, Runner: "local"})
+	m.supervised("goes on", supervisor.Saved{Run: 1, Runner: wire.TerminalRunner})
+	held, err := m.home.TakeRun("goes on")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	m.sees([]wire.RunnerSession{
+		session("ended", wire.WorkRunning, 2), session("killed", wire.WorkEnded, 1),
+		session("earlier", wire.WorkRunning, 2), session("another's", wire.WorkRunning, 1),
+		session("goes on", wire.WorkRunning, 1), session("elsewhere", wire.WorkRunning, 1),
+	}, "exited ended/2/exited: it was interrupted in its terminal",
+		"exited killed/1/exited: its supervisor ended without a record: it was killed, or the machine was restarted")
+}

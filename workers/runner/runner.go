@@ -186,6 +186,12 @@ func (r *Runner) said() wire.RunnerWorkOf {
 
 // compare does what follows from the difference between what is to run and what runs.
 func (r *Runner) compare(ctx context.Context, work wire.RunnerWork) {
+	if r.Name == wire.TerminalRunner { // a person launches its agents
+		for _, x := range work.Sessions {
+			r.RecordLeft(ctx, x)
+		}
+		return
+	}
 	r.end(work)
 	r.watch(work)
 	at := places{

@@ -346,6 +346,9 @@ func (s *supervisor) unprepared(ctx context.Context, err error) Exit {
 	return Exit{Reason: "the agent was not started: " + err.Error(), Conversation: s.Conversation}
 }
 
+// ErrUntold says that a run ended, and that the server could not be told how. The home has it.
+var ErrUntold = errors.New("the server does not know yet how the run ended")
+
 // finish tells the server how the run ended.
 func (s *supervisor) finish(ctx context.Context, exit Exit) error {
 	s.overOnce.Do(func() {}) // the run is over, whatever becomes of the session
@@ -365,7 +368,7 @@ func (s *supervisor) finish(ctx context.Context, exit Exit) error {
 	_, err := s.calls.do(told, s.calls.runner, "session:exited", exit.Command(s.SessionID, s.Run),
 		ExitKey(s.SessionID, s.Run))
 	if err != nil && !client.ForGood(err) && !revoked(err) {
-		return fmt.Errorf("the server does not know yet how the run ended: %w", err)
+		return fmt.Errorf("%w: %w", ErrUntold, err)
 	}
 	if err != nil {
 		s.logger.Warn("the server does not take how the run ended", "why", err)

@@ -155,38 +155,35 @@ type Server struct {
 	Logger       *slog.Logger
 }
 
-// Run starts the runner; stop ends it and leaves its supervisors running.
+// Run starts the runner; stop ends it and leaves its supervisors running. Also without a runner, the ends of runs in
+// terminals are recorded that their supervisors could not record.
 func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
-	if o.none {
-		return func() {}, nil
-	}
 	if runtime.GOOS != launchSystem {
-		s.Logger.Info("no agents are launched here: that needs Linux", "next",
-			"start agents yourself with `maestro session exec`")
+		if !o.none {
+			s.Logger.Info("no agents are launched here: that needs Linux", "next",
+				"start agents yourself with `maestro session exec`")
+		}
 		return func() {}, nil
 	}
-	workspaces := o.workspaces
-	if workspaces == "" {
-		if workspaces, err = supervisor.Workspaces(s.Getenv); err != nil { // the user has no home directory
-			workspaces = s.Home.Dir() + "-workspaces"
-		}
+	stopTerminals := s.beside(ctx, runner.Config{Name: wire.TerminalRunner})
+	if o.none {
+		return stopTerminals, nil
 	}
-	if workspaces, err = filepath.Abs(workspaces); err != nil {
+	c, err := o.runner(ctx, s)
+	if err != nil {
+		stopTerminals()
 		return nil, err
 	}
-	shared, err := o.sharedDir(workspaces)
-	if err != nil {
-		return nil, err
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the program that agents run: %w", err)
-	}
-	layers, err := o.layers(ctx, program, s.Logger)
-	if err != nil {
-		return nil, err
-	}
-	token := service.RunnerToken(s.Service.Keys.ServerKey, o.name, "", service.FirstGeneration)
+	stopRunner := s.beside(ctx, c)
+	return func() {
+		stopRunner()
+		stopTerminals()
+	}, nil
+}
+
+// beside lets a runner of the server work, until stop is called.
+func (s Server) beside(ctx context.Context, c runner.Config) (stop func()) {
+	token := service.RunnerToken(s.Service.Keys.ServerKey, c.Name, "", service.FirstGeneration)
 	server := client.New(s.Address, token, client.WithVersion(s.Version),
 		client.WithTimeout(time.Minute), client.WithIdentification(),
 		client.WithPinned(func(string) string {
@@ -195,12 +192,40 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 			}
 			return s.Certificates.Fingerprint()
 		}))
-	r := runner.New(runner.Config{
+	c.Host, c.Server, c.Home, c.Logger, c.After = process.Hostname(), server, s.Home, s.Logger, time.After
+	wait := process.Beside(ctx, runner.New(c).Run)
+	return func() {
+		wait()
+		server.Close()
+	}
+}
+
+// runner says how the runner works that launches agents.
+func (o *Options) runner(ctx context.Context, s Server) (c runner.Config, err error) {
+	workspaces := o.workspaces
+	if workspaces == "" {
+		if workspaces, err = supervisor.Workspaces(s.Getenv); err != nil { // the user has no home directory
+			workspaces = s.Home.Dir() + "-workspaces"
+		}
+	}
+	if workspaces, err = filepath.Abs(workspaces); err != nil {
+		return c, err
+	}
+	shared, err := o.sharedDir(workspaces)
+	if err != nil {
+		return c, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return c, fmt.Errorf("find the program that agents run: %w", err)
+	}
+	layers, err := o.layers(ctx, program, s.Logger)
+	if err != nil {
+		return c, err
+	}
+	return runner.Config{
 		Name:   o.name,
-		Host:   process.Hostname(),
 		Limit:  o.agents,
-		Server: server,
-		Home:   s.Home,
 		Start:  runner.Detached(s.Home, os.Environ()),
 		Layers: layers,
 
@@ -217,13 +242,6 @@ func Run(ctx context.Context, o Options, s Server) (stop func(), err error) {
 				Room:            supervisor.DefaultRoom,
 			},
 		},
-		Logger: s.Logger,
-		After:  time.After,
-	})
-	wait := process.Beside(ctx, r.Run)
-	return func() {
-		wait()
-		server.Close()
 	}, nil
 }
 
