@@ -43,8 +43,9 @@ and print the agent's prompts: the system prompt, then the task prompt. With
 --json, both are members of the answer.
 
 In a terminal, the command launches the agent with these prompts instead, in
-the current directory unless the session has one of its own, if no runner has
-the session. It ends when the agent does. With --print, it only prints.
+the current directory unless the session has one of its own, and ends when the
+agent does. If the session has an agent already, it says so. With --print, it
+only prints.
 
 A user can create a session from a manifest written by hand. The command checks
 and stores the manifest, which is then like any other, and prints the session's
@@ -107,7 +108,7 @@ func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) e
 		if !hasRun(x) || hasFailed(x) {
 			return launchHere(ctx, a, x, m, o)
 		}
-		if o.launch {
+		if o.launch || !a.throughSocket() { // the agent itself may have a terminal, and reads its prompts
 			return hasAgent(a, x, x.Run.Runner)
 		}
 	}
