@@ -93,7 +93,7 @@ func (c *sessionLogs) run(ctx context.Context, args []string) error {
 	}
 	h, err := c.existingHome()
 	if err != nil {
-		return err
+		return c.withoutHome(args[0], err)
 	}
 	defer func() { _ = h.Close() }()
 	c.session, c.home, c.records = args[0], h, []any{}
@@ -142,6 +142,33 @@ func (c *sessionLogs) run(ctx context.Context, args []string) error {
 		c.tellOfEnd(ctx)
 	}
 	return nil
+}
+
+// withoutHome returns the error for logs that cannot be read because this process has no home.
+func (c *sessionLogs) withoutHome(session string, err error) error {
+	var problem *home.Problem
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case c.isSession() && (missing || errors.As(err, &problem) && problem.Hidden):
+		return &failure.Error{
+			Err:     err,
+			Code:    failure.NotAllowed,
+			Message: "An agent cannot read the logs of agents",
+			Why:     "they are in the user's home, which is hidden from agents",
+			Next: "see what the session reported with `maestro session info " + session + " --timeline`, or ask the " +
+				"user to look",
+		}
+	case missing:
+		return &failure.Error{
+			Err:     err,
+			Code:    failure.NotFound,
+			Message: "There are no logs of agents on this machine",
+			Why:     err.Error(),
+			Next: "run the command on the machine where the agent runs, which `maestro session info " + session +
+				"` names, with the MAESTRO_HOME of its runner",
+		}
+	}
+	return err
 }
 
 // tellOfErrors says where to look if the agent failed, or printed nothing: a program says on its standard error why it

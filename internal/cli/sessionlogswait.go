@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
@@ -38,7 +39,10 @@ func (c *sessionLogs) launched(ctx context.Context) (supervisor.Saved, error) {
 			return saved, err
 		}
 		began := known && (saved.Output != "" || saved.Exit != nil)
-		waits := c.follow && c.of == logOutput && !began
+		waits := c.follow && !began
+		if c.of == logSupervisor || c.of == logDecisions { // they begin before the launch
+			waits = c.follow && !known
+		}
 		if time.Since(asked) >= askServerEvery {
 			if err := c.ask(ctx, &at, &told, saved, known, waits); err != nil {
 				return saved, err
@@ -86,7 +90,7 @@ func (c *sessionLogs) ask(
 	switch {
 	case waits && x.EndedAt != nil && c.hasOutput():
 		return nil // it came and ended meanwhile
-	case !waits && !known, waits && (x.EndedAt != nil || elsewhereRuns(x)):
+	case !waits && !known, waits && (x.EndedAt != nil || elsewhereRuns(x) || isByHand(x)):
 		return c.neverHere(ctx, x, known)
 	case waits:
 		if text := c.waitsFor(ctx, x, saved); text != "" && text != *told {
@@ -114,10 +118,25 @@ func (c *sessionLogs) waitsFor(ctx context.Context, x wire.Session, saved superv
 		return "session " + c.session + " cannot start its agent, and waits for your answer: " + asks +
 			"\n  next: " + next
 	}
+	if awaitsLaunch(x) {
+		return "nobody has launched the agent of session " + c.session + ", and no runner does: run " +
+			launchLine(x, initOptions{}) + " in another terminal"
+	}
 	if saved.Place == supervisor.PlaceLine {
 		return "session " + c.session + " has its answer, and waits in line for a place"
 	}
 	return Prefixed("session "+c.session+" waits ", waits(ctx, c.Run, x))
+}
+
+// awaitsLaunch reports whether a session waits for a person who launches its agent: no runner does.
+func awaitsLaunch(x wire.Session) bool {
+	return x.ID != "" && x.EndedAt == nil && x.Runner == "" &&
+		(x.Run == nil && x.Status == events.SessionSpawning || x.Run != nil && x.Run.Resumed)
+}
+
+// isByHand reports whether something acts as a session although nobody has claimed it.
+func isByHand(x wire.Session) bool {
+	return x.ID != "" && x.EndedAt == nil && x.Runner == "" && x.Run == nil && x.Status != events.SessionSpawning
 }
 
 // notLaunched returns the error for a session whose agent did not start on this machine, or not yet.
@@ -146,6 +165,13 @@ func (c *sessionLogs) neverHere(ctx context.Context, x wire.Session, prepared bo
 	case x.EndedAt != nil:
 		missing.Why = "the session has ended: " + endText(x)
 		missing.Next = "see `maestro why " + c.session + "`"
+	case awaitsLaunch(x):
+		missing.Why = "nobody has launched it, and no runner does"
+		missing.Next = "launch it in a shell without the session's variables: " + launchLine(x, initOptions{})
+	case isByHand(x):
+		missing.Why = "no runner has the session: somebody runs it with `maestro session exec`, or by hand"
+		missing.Next = "look where that was started; `maestro session info " + c.session +
+			" --timeline` shows what it reported"
 	case x.Run != nil && elsewhereRuns(x) && x.Run.Host != "":
 		missing.Why = "its agent runs on " + x.Run.Host
 	case x.ID != "":
