@@ -182,7 +182,8 @@ func hasAgent(a *Run, x wire.Session, runner string) error {
 		a.waiting, a.nextFor = nil, nil // the reader is whoever launches the agent, and not the session
 		resumes := onceLost(x.ID)
 		if x.Run == nil || x.Run.Host == hostname() { // what is known of its end is here
-			resumes = "`maestro session resume " + x.ID + "` lets it continue in a shell without the session's variables"
+			resumes = "`maestro session resume " + x.ID +
+				"` lets it continue in a shell without the session's variables"
 		}
 		f.Next += "; if it was killed with its terminal's maestro, " + resumes
 	}
@@ -202,8 +203,8 @@ func untold(session, home string, err error) error {
 		Code:    "EXIT_UNTOLD",
 		Message: "The agent of session '" + session + "' has ended, and the server could not be told how",
 		Why:     err.Error(),
-		Next: "nothing is lost: the home " + home + " keeps it. The home's server records it once it runs; for another " +
-			"server, `maestro session resume " + session + "` does, once that answers",
+		Next: "nothing is lost: the home " + home + " keeps it. The home's server records it once it runs; for " +
+			"another server, `maestro session resume " + session + "` does, once that answers",
 	}
 }
 

@@ -71,7 +71,8 @@ func showRun(a *Run, x wire.Session, waits string) {
 			on = " on " + run.Host
 		}
 		a.Field("Run", fmt.Sprintf("%d, by runner %s%s, since %s", run.Number, run.Runner, on, a.When(run.ClaimedAt)))
-		a.Field("Confined by", cmp.Or(strings.Join(run.Layers, ", "), "nothing: the agent can do whatever its user can"))
+		a.Field("Confined by",
+			cmp.Or(strings.Join(run.Layers, ", "), "nothing: the agent can do whatever its user can"))
 		if run.ExitedAt != nil {
 			how := events.HowExited(run.ExitCode, run.Signal) + Prefixed(": ", run.Reason)
 			a.Field("Exited", a.When(*run.ExitedAt)+how)
