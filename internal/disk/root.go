@@ -10,7 +10,10 @@ import (
 )
 
 // Root is an os.Root whose errors have full paths, and whose operations a test can make fail.
-type Root struct{ root *os.Root }
+type Root struct {
+	root *os.Root
+	name string
+}
 
 // OpenRoot is os.OpenRoot.
 func OpenRoot(dir string) (*Root, error) {
@@ -21,17 +24,17 @@ func OpenRoot(dir string) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Root{root}, nil
+	return &Root{root, dir}, nil
 }
 
 // Name returns the path by which the directory was opened.
-func (r *Root) Name() string { return r.root.Name() }
+func (r *Root) Name() string { return r.name }
 
 // Close is os.Root.Close.
 func (r *Root) Close() error { return r.named(r.root.Close()) }
 
 func (r *Root) check(operation, name string) error {
-	return Check(operation, filepath.Join(r.root.Name(), name))
+	return Check(operation, filepath.Join(r.name, name))
 }
 
 // named returns an error of package os with the full path.
@@ -40,7 +43,7 @@ func (r *Root) named(err error) error {
 		if filepath.IsAbs(path) {
 			return Shown(path)
 		}
-		return filepath.Join(Shown(r.root.Name()), path)
+		return filepath.Join(Shown(r.name), path)
 	}
 	switch e := err.(type) { //nolint:errorlint // it comes unwrapped from package os
 	case *fs.PathError:
@@ -89,13 +92,22 @@ func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := r.check("readdir", name); err != nil {
 		return nil, err
 	}
-	dir, err := r.root.Open(name)
+	dir, err := r.root.Open(name + asDir)
 	if err != nil {
 		return nil, r.named(err)
 	}
 	entries, err := dir.ReadDir(-1)
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, r.named(errors.Join(err, dir.Close()))
+}
+
+// Readlink is os.Root.Readlink.
+func (r *Root) Readlink(name string) (string, error) {
+	if err := r.check("readlink", name); err != nil {
+		return "", err
+	}
+	leads, err := r.root.Readlink(name)
+	return leads, r.named(err)
 }
 
 // WalkDir is fs.WalkDir of the whole root.

@@ -197,7 +197,7 @@ func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd, allowed []string) (
 		return slices.ContainsFunc(allowed, func(dir string) bool { return files.Within(path, dir) })
 	})
 	if s.gitBefore != nil {
-		s.gitBefore = digestsOf(s.git.kept)
+		s.gitBefore = digestsOf(s.target, s.git.kept)
 	}
 	s.reachTarget(&policy)
 	// An agent of the session may run beside the command.
@@ -211,6 +211,9 @@ func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd, allowed []string) (
 	}
 	policy.ReadWrite = append(policy.ReadWrite, allowed...)
 	policy.Exposed = append(policy.Exposed, cmd.Path)
+	if err := s.targetStays(); err != nil {
+		return nil, err
+	}
 	return confine.Start(ctx, []string{s.Program, wire.ProgramConfined, s.SessionID}, policy, s.layers, cmd)
 }
 
@@ -232,8 +235,9 @@ func (a *Attached) end() error {
 	a.stop()
 	a.group.Wait()
 	a.s.calls.close()
+	err := a.s.holdTarget(nil)
 	if a.s.home == nil {
-		return nil
+		return err
 	}
-	return a.s.home.Close()
+	return errors.Join(err, a.s.home.Close())
 }

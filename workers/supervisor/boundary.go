@@ -124,6 +124,9 @@ func (s *supervisor) checkMode(context.Context) error {
 // checkGit finds what the agent must not change in the repository of its target. It changes nothing there.
 func (s *supervisor) checkGit(ctx context.Context) error {
 	s.git, s.gitBefore = gitFound{}, nil
+	if err := s.holdTarget(nil); err != nil {
+		return err
+	}
 	if s.GitConfig || s.options.PermissionMode == modeReadOnly || !slices.Contains(s.layers, confine.Namespaces) {
 		return nil
 	}
@@ -131,23 +134,78 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	git, err := gitFiles(s.dirs.Target, user, allowGit(s.command), s.gitRunner(ctx, user))
+	root, err := disk.OpenRootItself(s.dirs.Target)
+	if err != nil {
+		return s.notKept(err)
+	}
+	if err := s.holdTarget(root); err != nil {
+		return err
+	}
+	git, err := gitFiles(root, user, allowGit(s.command), s.gitRunner(ctx, user))
 	var failed *preflight.Failure
 	if err != nil && !errors.As(err, &failed) {
-		return &preflight.Failure{
-			Check: preflight.CheckTarget,
-			Path:  s.dirs.Target,
-			Message: "The hooks and the configuration of git in " + s.dirs.Target +
-				" cannot be kept from an agent: " + files.Bare(err).Error(),
-			Fix: "mend that, or " + allowGit(s.command),
-			Err: err,
-		}
+		return s.notKept(err)
 	}
 	if err != nil {
 		return err
 	}
-	s.git, s.gitBefore = git, digestsOf(git.kept)
+	s.git, s.gitBefore = git, digestsOf(root, git.kept)
 	return nil
+}
+
+// notKept is the failure for a target in which git's files cannot be kept from an agent.
+func (s *supervisor) notKept(err error) error {
+	return &preflight.Failure{
+		Check: preflight.CheckTarget,
+		Path:  s.dirs.Target,
+		Message: "The hooks and the configuration of git in " + s.dirs.Target +
+			" cannot be kept from an agent: " + files.Bare(err).Error(),
+		Fix: "mend that, or " + allowGit(s.command),
+		Err: err,
+	}
+}
+
+// holdTarget holds the target open from now on, and no other one; nil is none. Whatever is undone there is undone in
+// what was looked at before the launch: an agent can replace a directory above its target by a link.
+func (s *supervisor) holdTarget(root *disk.Root) (err error) {
+	if s.target != nil {
+		err = s.target.Close()
+	}
+	s.target, s.targetIs = root, disk.Identity{}
+	if root != nil {
+		is, failed := root.Identity()
+		s.targetIs, err = is, errors.Join(err, failed)
+	}
+	return err
+}
+
+// targetStays fails if the path of the target leads to another directory than the one that was looked at: the launch
+// uses the path.
+func (s *supervisor) targetStays() error {
+	if s.target == nil {
+		return nil
+	}
+	root, err := openTarget(s.target.Name(), s.targetIs)
+	if err != nil {
+		return fmt.Errorf("the working directory is not the one that was checked: %w", err)
+	}
+	return root.Close()
+}
+
+// openTarget opens a target without following a link, if it is the one with an identity.
+func openTarget(path string, is disk.Identity) (*disk.Root, error) {
+	root, err := disk.OpenRootItself(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w: %w", path, errReplaced, files.Bare(err))
+	}
+	found, err := root.Identity()
+	if err == nil && !found.Is(is) {
+		err = fmt.Errorf("%s %w", path, errReplaced)
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return root, nil
 }
 
 // allowGit says how the user of a command of maestro lets what it starts change what git runs.
@@ -162,7 +220,7 @@ func (s *supervisor) clearGit() {
 		return
 	}
 	s.restoreGit()
-	now := digestsOf(s.git.kept)
+	now := digestsOf(s.target, s.git.kept)
 	changed := slices.DeleteFunc(slices.Clone(s.git.kept), func(path string) bool {
 		return now[path] == s.gitBefore[path]
 	})
@@ -172,7 +230,10 @@ func (s *supervisor) clearGit() {
 	}
 	s.gitBefore = now
 	s.git.kept = slices.DeleteFunc(s.git.kept, func(path string) bool { // its user removed it
-		_, err := os.Lstat(path)
+		name, err := filepath.Rel(s.target.Name(), path)
+		if err == nil {
+			_, err = s.target.Lstat(name)
+		}
 		return err != nil
 	})
 }
@@ -183,7 +244,7 @@ func (s *supervisor) restoreGit() {
 	if s.gitBefore == nil {
 		return
 	}
-	undone, err := restoreGit(s.dirs.Target, s.git.repositories)
+	undone, err := restoreGit(s.target, s.git.repositories)
 	for _, one := range undone {
 		s.blockedGit(one.Path, one.Why)
 	}

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"maestro/internal/disk"
@@ -28,29 +27,37 @@ const (
 	whyBroken     = "without it, git would not take this for a repository and look for another one; it was restored"
 )
 
-// restoreGit undoes what leads git away from the repositories in a target: a file commondir, which an agent can create
-// because git creates others beside it, and what is missing of a repository, because git then looks for another one
-// there. known are the repositories that were there before the agent, nil if that is not known. Others are looked for.
-// An error means that some may not have been found or restored; the rest is done.
-func restoreGit(target string, known []gitRepository) (undone []Undone, err error) {
-	root, err := disk.OpenRoot(target)
-	if err != nil {
-		return nil, err
+// errReplaced means that a directory is not the one that was there before the launch. Nothing is changed in it: whoever
+// undoes something is not confined, and an agent can lead a path anywhere.
+var errReplaced = errors.New("was not restored because the directory was replaced")
+
+// restoreGit undoes what leads git away from the repositories in a target, as they were described before the launch: a
+// file commondir, which an agent can create because git creates others beside it, and what is missing of a repository,
+// because git then looks for another one there. It changes nothing but what is in these very directories, wherever
+// their paths lead meanwhile. An error means that some were not restored; the rest is done.
+func restoreGit(root *disk.Root, known []gitRepository) (undone []Undone, err error) {
+	r := &restoring{root: root, target: root.Name()}
+	if at := root.Path(); len(known) > 0 && at != "" && at != r.target {
+		r.undone = append(r.undone, Undone{
+			Path: r.target,
+			Why:  "the directory in which the agent worked is at " + at + " now; nothing else was looked at",
+		})
+		r.target = at
 	}
-	defer func() { _ = root.Close() }()
-	if known == nil {
-		places, failed := checkouts(root)
-		err = errors.Join(err, failed)
-		for _, place := range places {
-			if info, gone := root.Lstat(place); gone == nil && info.IsDir() {
-				known = append(known, gitRepository{Dir: place})
-			}
-		}
-	}
-	r := &restoring{root: root, target: target}
 	for _, repository := range known {
-		failed := errors.Join(r.restore(repository), submodules(root, repository.Dir, r.removeCommon))
-		err = errors.Join(err, failed)
+		err = errors.Join(err, r.within(repository, func(dir *disk.Root) error { return r.restore(dir, repository) }))
+	}
+	for _, repository := range known { // all of them are open by now
+		_ = r.within(repository, func(dir *disk.Root) error { // the error is known
+			err = errors.Join(err, submodules(dir, ".", func(name string) error {
+				below, err := dir.Enter(name)
+				if err != nil {
+					return err
+				}
+				return errors.Join(r.removeCommon(below, filepath.Join(repository.Dir, name)), below.Close())
+			}))
+			return nil
+		})
 	}
 	return r.undone, files.Bare(err)
 }
@@ -63,7 +70,8 @@ func NotRestored(err error) string {
 
 // restoring restores the repositories of a target.
 type restoring struct {
-	root   *disk.Root
+	root *disk.Root
+	// target is where it is.
 	target string
 	undone []Undone
 }
@@ -72,81 +80,153 @@ func (r *restoring) undid(name, why string) {
 	r.undone = append(r.undone, Undone{filepath.Join(r.target, name), why})
 }
 
-// restore makes a directory a repository again, if it was one.
-func (r *restoring) restore(repository gitRepository) error {
-	if repository.Open { // its directory may be in one that was closed
-		_ = r.open(filepath.Dir(repository.Dir))
+// within calls a function with a repository, which it holds open, if it is the one that was described. It lets the user
+// into it if an agent took that away.
+func (r *restoring) within(repository gitRepository, do func(dir *disk.Root) error) (err error) {
+	at, err := r.root.Enter(".")
+	if err != nil {
+		return err
 	}
-	if info, err := r.root.Lstat(repository.Dir); err != nil || !info.IsDir() {
-		if repository.Head == "" {
-			return nil
+	defer func() { err = errors.Join(err, at.Close()) }()
+	gone := fmt.Errorf("the repository %s is gone", filepath.Join(r.target, repository.Dir))
+	if repository.Head == "" {
+		gone = nil
+	}
+	for i, part := range partsOf(repository.Dir) {
+		info, err := at.Lstat(part)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return gone
+		case err != nil:
+			return err
+		case !info.IsDir():
+			return r.replaced(repository)
 		}
-		return fmt.Errorf("the repository %s is gone", filepath.Join(r.target, repository.Dir))
+		if repository.Open && i < len(repository.Way) {
+			if err := openDir(at, part, info, repository.Way[i]); err != nil {
+				return err
+			}
+		}
+		next, err := at.Enter(part)
+		if err != nil {
+			return err
+		}
+		_ = at.Close() // only passed
+		at = next
 	}
-	var err error
-	if repository.Open {
-		err = r.open(repository.Dir)
+	is, err := at.Identity()
+	if err != nil {
+		return err
 	}
-	err = errors.Join(err, r.removeCommon(repository.Dir))
+	if len(repository.Way) == 0 || !is.Is(repository.Way[len(repository.Way)-1]) {
+		return r.replaced(repository)
+	}
+	return do(at)
+}
+
+func (r *restoring) replaced(repository gitRepository) error {
+	return fmt.Errorf("%s %w", filepath.Join(r.target, repository.Dir), errReplaced)
+}
+
+// openDir lets the user into a directory, if it is the one that was described.
+func openDir(root *disk.Root, name string, info fs.FileInfo, was disk.Identity) error {
+	mode := info.Mode().Perm()
+	if mode&0o700 == 0o700 || !disk.IdentityOf(info).Is(was) {
+		return nil
+	}
+	return root.ChmodDir(name, was, mode|0o700)
+}
+
+// restore makes a directory a repository again, if it was one.
+func (r *restoring) restore(dir *disk.Root, repository gitRepository) error {
+	err := r.removeCommon(dir, repository.Dir)
 	if repository.Head == "" {
 		return err
 	}
 	for _, part := range repository.Parts {
-		name := filepath.Join(repository.Dir, part)
-		if info, gone := r.root.Lstat(name); gone != nil || !info.IsDir() {
-			if failed := errors.Join(r.root.RemoveAll(name), r.root.Mkdir(name, 0o755)); failed != nil {
-				err = errors.Join(err, failed)
-				continue
-			}
-			r.undid(name, whyBroken)
-		}
-		if repository.Open {
-			err = errors.Join(err, r.open(name))
-		}
+		err = errors.Join(err, r.restorePart(dir, repository, part))
 	}
-	head := filepath.Join(repository.Dir, gitHead)
-	if r.isHead(head) {
+	if isHeadIn(dir) {
 		return err
 	}
-	if failed := errors.Join(r.root.RemoveAll(head), r.write(head, repository.Head)); failed != nil {
+	aside, failed := clearName(dir, gitHead, false)
+	if failed == nil {
+		failed = write(dir, gitHead, repository.Head)
+	}
+	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	r.undid(head, whyBroken)
+	r.undid(filepath.Join(repository.Dir, gitHead), whyBroken+aside)
 	return err
 }
 
-// open lets the user into a directory and those above it, if an agent took that away.
-func (r *restoring) open(name string) error {
-	if parent := filepath.Dir(name); parent != "." && parent != name {
-		if err := r.open(parent); err != nil {
+// restorePart makes a directory of a repository again, unless there is one that its user may enter.
+func (r *restoring) restorePart(dir *disk.Root, repository gitRepository, part gitPart) error {
+	info, err := dir.Lstat(part.Name)
+	isDir := err == nil && info.IsDir()
+	if isDir && repository.Open {
+		if err := openDir(dir, part.Name, info, part.Is); err != nil {
 			return err
 		}
+		info, err = dir.Lstat(part.Name)
+		isDir = err == nil && info.IsDir() && info.Mode().Perm()&0o700 == 0o700
 	}
-	info, err := r.root.Lstat(name)
-	if err != nil || !info.IsDir() || info.Mode().Perm()&0o700 == 0o700 {
-		return err
+	if isDir {
+		return nil
 	}
-	return r.root.Chmod(name, info.Mode().Perm()|0o700)
+	aside, err := clearName(dir, part.Name, true)
+	if err == nil {
+		err = dir.Mkdir(part.Name, 0o755)
+	}
+	if err == nil {
+		r.undid(filepath.Join(repository.Dir, part.Name), whyBroken+aside)
+	}
+	return err
 }
 
 // removeCommon removes what makes a repository one of a worktree, whose hooks and configuration are elsewhere.
-func (r *restoring) removeCommon(repository string) error {
-	name := filepath.Join(repository, gitCommon)
-	if _, err := r.root.Lstat(name); err != nil {
+func (r *restoring) removeCommon(dir *disk.Root, repository string) error {
+	if _, err := dir.Lstat(gitCommon); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return err
 	}
-	if err := r.root.RemoveAll(name); err != nil {
+	name := filepath.Join(repository, gitCommon)
+	aside, err := clearName(dir, gitCommon, false)
+	if err != nil {
 		return fmt.Errorf("%s is there and cannot be removed: %w", filepath.Join(r.target, name), err)
 	}
-	r.undid(name, whyRedirected)
+	r.undid(name, whyRedirected+aside)
 	return nil
 }
 
-func (r *restoring) write(name, content string) error {
-	f, err := r.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+// mostAside bounds the names that are tried for what is moved aside.
+const mostAside = 100
+
+// clearName frees a name in a repository. A directory may hold anything, so it is moved aside in the repository; aside
+// says so. So is a file where a directory was: an agent may have moved something there.
+func clearName(dir *disk.Root, name string, wasDir bool) (aside string, err error) {
+	info, err := dir.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", err
+	case !info.IsDir() && !(wasDir && info.Mode().IsRegular()):
+		return "", dir.Remove(name)
+	}
+	for n := range mostAside {
+		to := fmt.Sprintf("%s.aside-%d", name, n)
+		if _, err := dir.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+			return "; what was in its place is " + to + " now", dir.Rename(name, to)
+		}
+	}
+	return "", fmt.Errorf("more than %d directories %s.aside are there: remove them", mostAside, name)
+}
+
+func write(dir *disk.Root, name, content string) error {
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
@@ -154,51 +234,20 @@ func (r *restoring) write(name, content string) error {
 	return errors.Join(err, f.Close())
 }
 
-// isHead reports whether git takes the HEAD of a repository for one.
-func (r *restoring) isHead(name string) bool {
-	info, err := r.root.Lstat(name)
-	if err != nil {
-		return false
-	}
-	path := filepath.Join(r.target, name)
-	if info.Mode()&fs.ModeSymlink != 0 {
-		leads, err := os.Readlink(path)
-		return err == nil && strings.HasPrefix(leads, gitRefs+"/")
-	}
-	content, err := files.Read(r.root, name, mostConfig)
-	return err == nil && isHead(string(content))
-}
-
-// isHead reports whether git takes a text for that of a HEAD: a branch, or a commit. It reads only its beginning.
-func isHead(content string) bool {
-	const reads = 255
-	content = content[:min(len(content), reads)]
-	if branch, ok := strings.CutPrefix(content, "ref:"); ok {
-		return strings.HasPrefix(strings.TrimLeft(branch, " \t\n\r"), gitRefs+"/")
-	}
-	return slices.ContainsFunc([]int{40, 64}, func(digits int) bool {
-		if len(content) < digits {
-			return false
-		}
-		_, err := hex.DecodeString(content[:digits])
-		return err == nil
-	})
-}
-
-// digestsOf returns a digest of each file, and of the files in each directory, by its path.
-func digestsOf(paths []string) map[string]string {
+// digestsOf returns a digest of each file in a root, and of the files in each directory, by its path.
+func digestsOf(root *disk.Root, paths []string) map[string]string {
 	all := make(map[string]string, len(paths))
 	for _, path := range paths {
-		all[path] = digestOf(path)
+		all[path] = digestOf(root, path)
 	}
 	return all
 }
 
-func digestOf(path string) string {
+func digestOf(root *disk.Root, path string) string {
 	sum := sha256.New()
 	add := func(name string) {
 		fmt.Fprintf(sum, "%s\n", name)
-		f, err := files.OpenNamed(name)
+		f, err := files.Open(root, name, os.O_RDONLY)
 		if err != nil {
 			fmt.Fprintln(sum, err)
 			return
@@ -207,13 +256,17 @@ func digestOf(path string) string {
 		fmt.Fprintf(sum, "\n%d\n", n)
 		_ = f.Close() // only read
 	}
-	entries, err := os.ReadDir(path)
+	name, err := filepath.Rel(root.Name(), path)
 	if err != nil {
-		add(path)
+		return ""
+	}
+	entries, err := root.ReadDir(name)
+	if err != nil {
+		add(name)
 	}
 	for _, entry := range entries {
 		if entry.Type().IsRegular() {
-			add(filepath.Join(path, entry.Name()))
+			add(filepath.Join(name, entry.Name()))
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil))

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"maestro/internal/disk"
-	"maestro/internal/files"
 	"maestro/workers/preflight"
 )
 
@@ -44,18 +43,6 @@ type gitFound struct {
 	repositories []gitRepository
 }
 
-// gitRepository is a repository in a target.
-type gitRepository struct {
-	// Dir is relative to the target.
-	Dir string `json:"dir"`
-	// Head is the content of its HEAD, "" if git would not take it for a repository.
-	Head string `json:"head,omitempty"`
-	// Parts are the directories that it must have to be one.
-	Parts []string `json:"parts,omitempty"`
-	// Open says that its user may enter these, and those above.
-	Open bool `json:"open,omitempty"`
-}
-
 // guard finds what an agent must not change, so that its user's git runs nothing that the agent wrote.
 type guard struct {
 	root *disk.Root
@@ -73,10 +60,11 @@ type guard struct {
 	found gitFound
 }
 
-// gitFiles returns what git reads in a target: the hooks and the configuration of each repository, of its submodules
+// gitFiles returns what git reads in a target that is held open: the hooks and the configuration of each repository, of its submodules
 // and its worktrees, what a configuration names in the target, and the files that say where a repository is. user is
 // the user's home directory, allow says in a failure how to do without; run runs git.
-func gitFiles(target, user, allow string, run runGit) (found gitFound, err error) {
+func gitFiles(root *disk.Root, user, allow string, run runGit) (found gitFound, err error) {
+	target := root.Name()
 	if inRepository(target) {
 		return found, &preflight.Failure{
 			Check:   preflight.CheckTarget,
@@ -85,11 +73,6 @@ func gitFiles(target, user, allow string, run runGit) (found gitFound, err error
 			Fix:     "spawn the session with the directory of the code as its --working-directory",
 		}
 	}
-	root, err := disk.OpenRoot(target)
-	if err != nil {
-		return found, err
-	}
-	defer func() { _ = root.Close() }()
 	places, err := checkouts(root)
 	if err != nil {
 		return found, err
@@ -139,7 +122,7 @@ func inRepository(dir string) bool {
 func checkoutAbove(target string) string {
 	for dir := filepath.Dir(target); ; dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, gitDir)
-		if info, err := os.Stat(path); err == nil && (info.Mode().IsRegular() || isRepository(path)) {
+		if info, err := os.Stat(path); err == nil && (info.Mode().IsRegular() || isRepository(os.Lstat, path)) {
 			return path
 		}
 		if dir == filepath.Dir(dir) {
@@ -197,7 +180,7 @@ func (g *guard) checkout(path string) error {
 		return g.checkout(real)
 	case info.Mode()&fs.ModeSymlink != 0:
 		return g.isLink(path)
-	case info.IsDir() && !isRepository(path):
+	case info.IsDir() && !isRepository(os.Lstat, path):
 		return nil // git looks elsewhere
 	case info.IsDir():
 		settings, err := g.repository(path)
@@ -219,7 +202,7 @@ func (g *guard) checkout(path string) error {
 	if shared := leadsTo(filepath.Join(dir, gitCommon), ""); shared != "" {
 		common = shared
 	}
-	if !isRepository(common) {
+	if !isRepository(os.Lstat, common) {
 		return nil
 	}
 	settings, err := g.repository(common)
@@ -262,7 +245,11 @@ func (g *guard) repository(dir string) (settings gitSettings, err error) {
 		if len(g.found.repositories) == mostRepositories {
 			return settings, fmt.Errorf("%s has more than %d repositories", g.target, mostRepositories)
 		}
-		g.found.repositories = append(g.found.repositories, g.describe(rel))
+		described, err := g.describe(rel)
+		if err != nil {
+			return settings, err
+		}
+		g.found.repositories = append(g.found.repositories, described)
 		for _, name := range []string{gitHooks, "remotes", "branches"} { // the others are older places of remotes
 			if err := g.keepDir(filepath.Join(dir, name)); err != nil {
 				return settings, err
@@ -306,30 +293,6 @@ func (g *guard) repository(dir string) (settings gitSettings, err error) {
 		_, err := g.repository(filepath.Join(g.target, name))
 		return err
 	})
-}
-
-// describe returns what makes a directory in the target a repository.
-func (g *guard) describe(rel string) gitRepository {
-	dir := filepath.Join(g.target, rel)
-	found := gitRepository{Dir: rel, Open: true}
-	if content, err := readConfig(filepath.Join(dir, gitHead)); err == nil && isHead(string(content)) {
-		found.Head = string(content)
-	}
-	inside := []string{dir}
-	for _, part := range []string{gitObjects, gitRefs} {
-		if info, err := os.Lstat(filepath.Join(dir, part)); err == nil && info.IsDir() {
-			found.Parts = append(found.Parts, part)
-			inside = append(inside, filepath.Join(dir, part))
-		}
-	}
-	for at := filepath.Dir(dir); at != g.target && files.Within(at, g.target); at = filepath.Dir(at) {
-		inside = append(inside, at)
-	}
-	for _, at := range inside {
-		info, err := os.Lstat(at)
-		found.Open = found.Open && err == nil && info.Mode().Perm()&0o700 == 0o700
-	}
-	return found
 }
 
 // worktrees adds what leads git from a repository to its worktrees and back.
@@ -424,7 +387,7 @@ func submodules(root *disk.Root, repository string, visit func(repository string
 		err = errors.Join(err, failed)
 		below = below[1:]
 		for _, dir := range entries {
-			if !isRepository(filepath.Join(root.Name(), dir)) {
+			if !isRepository(root.Lstat, dir) {
 				below = append(below, dir) // the name of a submodule can have several parts
 				continue
 			}
@@ -436,9 +399,9 @@ func submodules(root *disk.Root, repository string, visit func(repository string
 }
 
 // isRepository reports whether a directory has anything of a repository: an agent could hide one part of it.
-func isRepository(dir string) bool {
+func isRepository(lstat func(name string) (fs.FileInfo, error), dir string) bool {
 	return slices.ContainsFunc([]string{gitHead, gitObjects, gitConfig}, func(name string) bool {
-		_, err := os.Lstat(filepath.Join(dir, name))
+		_, err := lstat(filepath.Join(dir, name))
 		return err == nil
 	})
 }

@@ -74,6 +74,9 @@ type launched struct {
 
 // launch starts the agent's program. It does not wait for it.
 func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy confine.Policy) (*launched, error) {
+	if err := s.targetStays(); err != nil {
+		return nil, err
+	}
 	secrets := blank.Of(append([]string{s.SessionToken, s.RunnerToken}, start.Secrets...)...)
 	s.secrets.Store(secrets)
 	root, err := disk.OpenRoot(s.dirs.Workspace)
@@ -94,8 +97,8 @@ func (s *supervisor) launch(ctx context.Context, start *agent.Start, policy conf
 		is.Agent = s.driver.Name()
 		is.Output = filepath.Join(s.dirs.Workspace, names[0])
 		is.Errors = filepath.Join(s.dirs.Workspace, names[1])
-		if s.gitBefore != nil {
-			is.Git, is.Repositories = s.dirs.Target, s.git.repositories
+		if s.target != nil {
+			is.Git, is.GitIs, is.Repositories = s.target.Name(), s.targetIs, s.git.repositories
 		}
 	}); err != nil {
 		return nil, errors.Join(err, output.Close(), problems.Close())

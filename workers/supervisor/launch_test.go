@@ -36,9 +36,11 @@ func TestLaunchSavesWhoseGitIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = s.files.Close() }()
-		s.dirs.Workspace, s.dirs.Target = t.TempDir(), "/t"
+		s.dirs.Workspace, s.dirs.Target = t.TempDir(), t.TempDir()
 		if kept {
-			s.gitBefore = map[string]string{}
+			if err := s.holdTarget(rootOf(t, s.dirs.Target)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if _, err := s.launch(t.Context(), &agent.Start{Output: "mine.jsonl"}, confine.Policy{}); err == nil {
 			t.Fatal("an agent was started without a program")
@@ -48,7 +50,8 @@ func TestLaunchSavesWhoseGitIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(content, &saved); err != nil || saved.Git != map[bool]string{true: "/t"}[kept] {
+		if err := json.Unmarshal(content, &saved); err != nil || saved.GitIs != s.targetIs ||
+			saved.Git != map[bool]string{true: s.dirs.Target}[kept] {
 			t.Errorf("kept from the agent: %t, and saved %s, %v", kept, content, err)
 		}
 	}

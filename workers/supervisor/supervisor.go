@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/internal/disk"
 	"maestro/internal/home"
 	"maestro/service/wire"
 	"maestro/workers/agent"
@@ -56,6 +57,9 @@ type supervisor struct {
 	layers  []confine.Layer
 	network confine.Network
 	ports   []uint16
+	// target is the working directory, held open since checkGit has looked at it; nil if nothing there is kept.
+	target   *disk.Root
+	targetIs disk.Identity
 	// git are the paths in the target that only the user's git may change.
 	git gitFound
 	// gitBefore are their digests before the launch, nil if they are not kept.
@@ -138,6 +142,8 @@ type Saved struct {
 	Socket string `json:"socket,omitempty"`
 	// Git is the directory in whose repository only the user's git may change what git runs, "" if an agent may too.
 	Git string `json:"git,omitempty"`
+	// GitIs tells that directory from one that comes in its place.
+	GitIs disk.Identity `json:"gitIs,omitzero"`
 	// Repositories are those in that directory before the agent was launched.
 	Repositories []gitRepository `json:"repositories,omitempty"`
 	// Place is what the run has of the runner's places.
@@ -154,7 +160,12 @@ func (is *Saved) RestoreGit() (undone []Undone, err error) {
 	if is.Git == "" {
 		return nil, nil
 	}
-	return restoreGit(is.Git, is.Repositories)
+	root, err := openTarget(is.Git, is.GitIs)
+	if err != nil {
+		return nil, err
+	}
+	undone, err = restoreGit(root, is.Repositories)
+	return undone, errors.Join(err, root.Close())
 }
 
 // Exit is how the agent of a run ended.
@@ -188,6 +199,7 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 		return err
 	}
 	defer func() { err = errors.Join(err, s.home.Close()) }()
+	defer func() { err = errors.Join(err, s.holdTarget(nil)) }()
 	if s.files, err = s.home.TakeRun(c.SessionID); err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -8,9 +10,82 @@ import (
 	"strings"
 	"testing"
 
+	"maestro/internal/disk"
 	"maestro/service/wire"
 	"maestro/workers/supervisor"
 )
+
+// keptIn is what a supervisor saved of a target before the launch.
+func keptIn(t *testing.T, target string, repositories ...string) (saved supervisor.Saved) {
+	t.Helper()
+	is := func(path string) disk.Identity {
+		info, err := os.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return disk.IdentityOf(info)
+	}
+	type described struct {
+		Dir  string          `json:"dir"`
+		Head string          `json:"head"`
+		Way  []disk.Identity `json:"way"`
+	}
+	var all []described
+	for _, dir := range repositories {
+		one := described{Dir: dir, Head: "ref: refs/heads/main\n"}
+		path := target
+		for part := range strings.SplitSeq(dir, "/") {
+			path = filepath.Join(path, part)
+			one.Way = append(one.Way, is(path))
+		}
+		if err := os.WriteFile(filepath.Join(path, "HEAD"), []byte(one.Head), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	content, err := json.Marshal(map[string]any{"run": 1, "git": target, "gitIs": is(target), "repositories": all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(content, &saved); err != nil {
+		t.Fatal(err)
+	}
+	return saved
+}
+
+// The target whose supervisor was killed, or a repository in it, was replaced before the runner found that: it touches
+// nothing, and says so.
+func TestRunnerDoesNotFollowReplacedTarget(t *testing.T) {
+	for _, moved := range []string{"sub", "sub/victim"} {
+		m := newMachine(t, 1)
+		above, users := t.TempDir(), t.TempDir()
+		target, at := filepath.Join(above, "sub"), users
+		if err := os.MkdirAll(filepath.Join(target, "victim"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		saved := keptIn(t, target, "victim")
+		if moved == "sub" {
+			at = filepath.Join(users, "victim")
+		}
+		mine := filepath.Join(at, "commondir/mine")
+		if err := errors.Join(os.MkdirAll(mine, 0o755), os.Rename(filepath.Join(above, moved),
+			filepath.Join(above, "old")), os.Symlink(users, filepath.Join(above, moved))); err != nil {
+			t.Fatal(err)
+		}
+		m.supervised("a", saved)
+		m.sees([]wire.RunnerSession{session("a", wire.WorkRunning, 1)}, "blocked a/1/git/0",
+			"exited a/1/exited: its supervisor ended without a record: it was killed, or the machine was restarted")
+		entries, err := os.ReadDir(at)
+		if _, gone := os.Lstat(mine); err != nil || gone != nil || len(entries) != 1 {
+			t.Errorf("%s: the user's directory has %v: %v, %v", moved, entries, err, gone)
+		}
+		after, _ := m.runner.saved("a")
+		if len(after.Undone) != 1 || !strings.Contains(after.Undone[0].Why,
+			"was not restored because the directory was replaced") {
+			t.Errorf("%s: said %+v", moved, after.Undone)
+		}
+	}
+}
 
 // An agent whose supervisor was killed has led git to other hooks. The runner undoes that before it records the exit,
 // unless the server lets agents do it.
@@ -27,7 +102,7 @@ func TestKilledSupervisorLeavesNoRedirect(t *testing.T) {
 		}
 		saved := supervisor.Saved{Run: 1}
 		if kept {
-			saved.Git = target
+			saved = keptIn(t, target, ".git")
 		}
 		m.supervised("a", saved)
 		exited := "exited a/1/exited: its supervisor ended without a record: " +
@@ -55,7 +130,7 @@ func TestUndoneIsToldLater(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(target, ".git", "commondir"), []byte("../mine\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.supervised("a", supervisor.Saved{Run: 1, Git: target})
+	m.supervised("a", keptIn(t, target, ".git"))
 	x := []wire.RunnerSession{session("a", wire.WorkRunning, 1)}
 	m.away = true
 	for range 2 {
@@ -70,7 +145,9 @@ func TestUndoneIsToldLater(t *testing.T) {
 func TestWhatIsUndoneBeyondTheBoundIsCounted(t *testing.T) {
 	m := newMachine(t, 1)
 	target := t.TempDir()
+	var all []string
 	for i := range mostUndone + 2 {
+		all = append(all, fmt.Sprintf("r%02d/.git", i))
 		repository := filepath.Join(target, fmt.Sprintf("r%02d", i), ".git")
 		if err := os.MkdirAll(repository, 0o755); err != nil {
 			t.Fatal(err)
@@ -81,7 +158,7 @@ func TestWhatIsUndoneBeyondTheBoundIsCounted(t *testing.T) {
 	}
 	var log strings.Builder
 	m.runner.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	m.supervised("a", supervisor.Saved{Run: 1, Git: target})
+	m.supervised("a", keptIn(t, target, all...))
 	m.away = true
 	x := []wire.RunnerSession{session("a", wire.WorkRunning, 1)}
 	m.sees(x)
