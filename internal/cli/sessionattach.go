@@ -111,12 +111,19 @@ func (c *sessionExec) behind(
 	if err != nil {
 		return nil, err
 	}
+	if err := held.Check(ctx, allowed); err != nil {
+		var failed *preflight.Failure
+		if errors.As(err, &failed) {
+			err = c.notStarted(command.Args[0], err)
+		}
+		return nil, err
+	}
 	variables := held.Caches()
 	maps.Copy(variables, given.Env)
 	command.Env = environmentOf(withoutSecrets(os.Environ()), command.Dir, variables, session)
 	return func() (child, error) {
 		// A signal that comes meanwhile is for the command.
-		process, err := held.Start(context.WithoutCancel(ctx), command, allowed)
+		process, err := held.Start(context.WithoutCancel(ctx), command)
 		if err != nil {
 			return nil, err
 		}

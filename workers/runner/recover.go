@@ -74,7 +74,7 @@ func (r *Runner) clear(ctx context.Context, session, socket string) {
 // who uses git there may be its user. It reports false while the server cannot be told: what was undone is in the home
 // until then.
 func (r *Runner) clearGit(ctx context.Context, x wire.RunnerSession, saved supervisor.Saved) (told bool) {
-	undone, err := saved.RestoreGit()
+	undone, err := saved.RestoreGit(ctx)
 	if err != nil { // the first one, so that it is kept
 		undone = slices.Insert(undone, 0, supervisor.Undone{Path: saved.Git, Why: supervisor.NotRestored(err)})
 	}

@@ -31,8 +31,10 @@ type Attached struct {
 	s *supervisor
 	// manifest is the session's, nil if it has none.
 	manifest *manifest.Manifest
-	group    sync.WaitGroup
-	stop     context.CancelFunc
+	// allowed are paths that the command may change besides its directory.
+	allowed []string
+	group   sync.WaitGroup
+	stop    context.CancelFunc
 }
 
 // Attach begins to supervise a session in this process, whose manifest says how it is confined; m is nil if it has
@@ -175,8 +177,37 @@ func (a *Attached) Caches() map[string]string {
 	return a.s.caches(user)
 }
 
-// Start starts a command behind the boundary. allowed are further paths that it may read and change.
-func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd, allowed []string) (*confine.Process, error) {
+// Check finds what the command must not change in the repository of its directory. allowed are further paths that it may
+// read and change. It fails with a *preflight.Failure if that cannot be kept from it, and ends with ctx and the session.
+func (a *Attached) Check(ctx context.Context, allowed []string) error {
+	s := a.s
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	checked := make(chan struct{})
+	defer close(checked)
+	a.group.Go(func() {
+		select {
+		case <-s.over:
+			cancel(errors.New(s.why))
+		case <-checked:
+		}
+	})
+	a.allowed = allowed
+	repository := filepath.Join(s.dirs.Target, gitDir)
+	if !slices.ContainsFunc(allowed, func(dir string) bool { return files.Within(repository, dir) }) {
+		if err := s.checkGit(ctx); err != nil {
+			return err
+		}
+		s.restoreGit(ctx) // of an earlier command, whose supervision was killed
+	}
+	s.git.kept = slices.DeleteFunc(s.git.kept, func(path string) bool {
+		return slices.ContainsFunc(allowed, func(dir string) bool { return files.Within(path, dir) })
+	})
+	return nil
+}
+
+// Start starts a command behind the boundary, after Check.
+func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd) (*confine.Process, error) {
 	s := a.s
 	user, err := os.UserHomeDir()
 	if err != nil {
@@ -185,19 +216,6 @@ func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd, allowed []string) (
 	policy := s.boundary(user)
 	if a.manifest == nil {
 		policy.ReadOnly = []string{s.dirs.Orchestrator}
-	}
-	repository := filepath.Join(s.dirs.Target, gitDir)
-	if !slices.ContainsFunc(allowed, func(dir string) bool { return files.Within(repository, dir) }) {
-		if err := s.checkGit(ctx); err != nil {
-			return nil, err
-		}
-		s.restoreGit() // of an earlier command, whose supervision was killed
-	}
-	s.git.kept = slices.DeleteFunc(s.git.kept, func(path string) bool {
-		return slices.ContainsFunc(allowed, func(dir string) bool { return files.Within(path, dir) })
-	})
-	if s.gitBefore != nil {
-		s.gitBefore = digestsOf(s.target, s.git.kept)
 	}
 	s.reachTarget(&policy)
 	// An agent of the session may run beside the command.
@@ -209,7 +227,7 @@ func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd, allowed []string) (
 		}
 		policy.ReadOnly = append(policy.ReadOnly, outputs...)
 	}
-	policy.ReadWrite = append(policy.ReadWrite, allowed...)
+	policy.ReadWrite = append(policy.ReadWrite, a.allowed...)
 	policy.Exposed = append(policy.Exposed, cmd.Path)
 	if err := s.targetStays(); err != nil {
 		return nil, err
@@ -227,7 +245,7 @@ func (a *Attached) Close(ctx context.Context, patience time.Duration) (kept int,
 			kept, err = a.s.keeper.box.Waiting()
 		}
 	}
-	a.s.clearGit()
+	a.s.clearGit(ctx)
 	return kept, errors.Join(err, a.end())
 }
 

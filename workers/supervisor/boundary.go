@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,7 +142,19 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 	if err := s.holdTarget(root); err != nil {
 		return err
 	}
-	git, err := gitFiles(root, user, allowGit(s.command), s.gitRunner(ctx, user))
+	looks, cancel := s.lookAtGit(ctx)
+	defer cancel()
+	git, err := gitFiles(looks, root, user, allowGit(s.command), s.gitRunner(looks, user))
+	var before map[string]string
+	if err == nil {
+		before, err = digestsOf(looks, root, git.kept)
+	}
+	if err != nil && looks.Err() != nil {
+		err = context.Cause(looks)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	var failed *preflight.Failure
 	if err != nil && !errors.As(err, &failed) {
 		return s.notKept(err)
@@ -149,8 +162,18 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.git, s.gitBefore = git, digestsOf(root, git.kept)
+	s.git, s.gitBefore = git, before
 	return nil
+}
+
+// lookAtGitWithin is how long one look at the git of a target may take, before or after a launch: what is there may be
+// an agent's.
+const lookAtGitWithin = 2 * time.Minute
+
+// lookAtGit bounds a look at the git of the target.
+func (s *supervisor) lookAtGit(ctx context.Context) (context.Context, context.CancelFunc) {
+	within := cmp.Or(s.gitPatience, lookAtGitWithin)
+	return context.WithTimeoutCause(ctx, within, fmt.Errorf("it takes longer than %s to look through it", within))
 }
 
 // notKept is the failure for a target in which git's files cannot be kept from an agent.
@@ -215,12 +238,22 @@ func allowGit(command string) string {
 
 // clearGit removes what the agent left in the repository to lead its user's git to other hooks, and says so on the
 // timeline of the session.
-func (s *supervisor) clearGit() {
+func (s *supervisor) clearGit(ctx context.Context) {
 	if s.gitBefore == nil {
 		return
 	}
-	s.restoreGit()
-	now := digestsOf(s.target, s.git.kept)
+	s.restoreGit(ctx)
+	ctx, cancel := s.lookAtGit(context.WithoutCancel(ctx)) // it is done after whatever ended the agent
+	defer cancel()
+	now, err := digestsOf(ctx, s.target, s.git.kept)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		s.blockedGit(s.dirs.Target, "whether the hooks and the configuration of git changed is not known: "+
+			files.Bare(err).Error()+": look at them before you use git there")
+		return
+	}
 	changed := slices.DeleteFunc(slices.Clone(s.git.kept), func(path string) bool {
 		return now[path] == s.gitBefore[path]
 	})
@@ -240,11 +273,13 @@ func (s *supervisor) clearGit() {
 
 // restoreGit undoes what leads git away from the repositories of the target, and says so. It undoes nothing unless
 // checkGit has passed.
-func (s *supervisor) restoreGit() {
+func (s *supervisor) restoreGit(ctx context.Context) {
 	if s.gitBefore == nil {
 		return
 	}
-	undone, err := restoreGit(s.target, s.git.repositories)
+	ctx, cancel := s.lookAtGit(context.WithoutCancel(ctx))
+	defer cancel()
+	undone, err := restoreGit(ctx, s.target, s.git.repositories)
 	for _, one := range undone {
 		s.blockedGit(one.Path, one.Why)
 	}

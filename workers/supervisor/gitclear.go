@@ -1,11 +1,9 @@
 package supervisor
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,7 +33,7 @@ var errReplaced = errors.New("was not restored because the directory was replace
 // file commondir, which an agent can create because git creates others beside it, and what is missing of a repository,
 // because git then looks for another one there. It changes nothing but what is in these very directories, wherever
 // their paths lead meanwhile. An error means that some were not restored; the rest is done.
-func restoreGit(root *disk.Root, known []gitRepository) (undone []Undone, err error) {
+func restoreGit(ctx context.Context, root *disk.Root, known []gitRepository) (undone []Undone, err error) {
 	r := &restoring{root: root, target: root.Name()}
 	if at := root.Path(); len(known) > 0 && at != "" && at != r.target {
 		r.undone = append(r.undone, Undone{
@@ -49,7 +47,7 @@ func restoreGit(root *disk.Root, known []gitRepository) (undone []Undone, err er
 	}
 	for _, repository := range known { // all of them are open by now
 		_ = r.within(repository, func(dir *disk.Root) error { // the error is known
-			err = errors.Join(err, submodules(dir, ".", func(name string) error {
+			err = errors.Join(err, submodules(ctx, dir, ".", func(name string) error {
 				below, err := dir.Enter(name)
 				if err != nil {
 					return err
@@ -232,42 +230,4 @@ func write(dir *disk.Root, name, content string) error {
 	}
 	_, err = f.WriteString(content)
 	return errors.Join(err, f.Close())
-}
-
-// digestsOf returns a digest of each file in a root, and of the files in each directory, by its path.
-func digestsOf(root *disk.Root, paths []string) map[string]string {
-	all := make(map[string]string, len(paths))
-	for _, path := range paths {
-		all[path] = digestOf(root, path)
-	}
-	return all
-}
-
-func digestOf(root *disk.Root, path string) string {
-	sum := sha256.New()
-	add := func(name string) {
-		fmt.Fprintf(sum, "%s\n", name)
-		f, err := files.Open(root, name, os.O_RDONLY)
-		if err != nil {
-			fmt.Fprintln(sum, err)
-			return
-		}
-		n, _ := io.Copy(sum, f)
-		fmt.Fprintf(sum, "\n%d\n", n)
-		_ = f.Close() // only read
-	}
-	name, err := filepath.Rel(root.Name(), path)
-	if err != nil {
-		return ""
-	}
-	entries, err := root.ReadDir(name)
-	if err != nil {
-		add(name)
-	}
-	for _, entry := range entries {
-		if entry.Type().IsRegular() {
-			add(filepath.Join(name, entry.Name()))
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,6 +51,11 @@ type guard struct {
 	target, user string
 	// allow says how a user lets an agent change it.
 	allow string
+	// goesOn fails once the check is to end.
+	goesOn func() error
+	// entries and submodules are entriesOf and submodules in the root.
+	entries    func(dir string) ([]string, error)
+	submodules func(repository string, visit func(repository string) error) error
 	// git returns what `git config` says.
 	git func(input []byte, args ...string) ([]string, error)
 	// users is what the user's own configuration says.
@@ -63,7 +69,9 @@ type guard struct {
 // gitFiles returns what git reads in a target that is held open: the hooks and the configuration of each repository, of its submodules
 // and its worktrees, what a configuration names in the target, and the files that say where a repository is. user is
 // the user's home directory, allow says in a failure how to do without; run runs git.
-func gitFiles(root *disk.Root, user, allow string, run runGit) (found gitFound, err error) {
+func gitFiles(
+	ctx context.Context, root *disk.Root, user, allow string, run runGit,
+) (found gitFound, err error) {
 	target := root.Name()
 	if inRepository(target) {
 		return found, &preflight.Failure{
@@ -73,7 +81,7 @@ func gitFiles(root *disk.Root, user, allow string, run runGit) (found gitFound, 
 			Fix:     "spawn the session with the directory of the code as its --working-directory",
 		}
 	}
-	places, err := checkouts(root)
+	places, err := checkouts(ctx, root)
 	if err != nil {
 		return found, err
 	}
@@ -87,12 +95,17 @@ func gitFiles(root *disk.Root, user, allow string, run runGit) (found gitFound, 
 		return found, nil
 	}
 	g := &guard{
-		root:   root,
-		target: target,
-		user:   user,
-		allow:  allow,
-		git:    func(input []byte, args ...string) ([]string, error) { return gitConfigSays(run, input, args) },
-		known:  map[string]gitSettings{},
+		root:    root,
+		target:  target,
+		user:    user,
+		allow:   allow,
+		goesOn:  ctx.Err,
+		git:     func(input []byte, args ...string) ([]string, error) { return gitConfigSays(run, input, args) },
+		known:   map[string]gitSettings{},
+		entries: func(dir string) ([]string, error) { return entriesOf(ctx, root, dir) },
+		submodules: func(repository string, visit func(string) error) error {
+			return submodules(ctx, root, repository, visit)
+		},
 	}
 	if g.users, err = g.read(usersConfigs(user)...); err != nil {
 		return found, err
@@ -133,7 +146,7 @@ func checkoutAbove(target string) string {
 
 // checkouts returns where a target has something of git's, in itself or not far below: what is called .git, and
 // repositories without code.
-func checkouts(root *disk.Root) (found []string, err error) {
+func checkouts(ctx context.Context, root *disk.Root) (found []string, err error) {
 	type place struct {
 		dir   string
 		depth int
@@ -147,7 +160,10 @@ func checkouts(root *disk.Root) (found []string, err error) {
 		below = below[1:]
 		// What cannot be read holds no repository that the user's git reads. What an agent closed is opened when it
 		// ends.
-		entries, _ := root.ReadDir(at.dir)
+		entries, err := readDir(ctx, root, at.dir)
+		if ctx.Err() != nil || errors.Is(err, errTooMany) {
+			return nil, err
+		}
 		isBare := 0
 		for _, entry := range entries {
 			switch name := filepath.Join(at.dir, entry.Name()); {
@@ -240,6 +256,9 @@ func (g *guard) repository(dir string) (settings gitSettings, err error) {
 	if settings, known := g.known[dir]; known {
 		return settings, nil
 	}
+	if err := g.goesOn(); err != nil {
+		return settings, err
+	}
 	rel := g.inTarget(dir)
 	if rel != "" {
 		if len(g.found.repositories) == mostRepositories {
@@ -289,7 +308,7 @@ func (g *guard) repository(dir string) (settings gitSettings, err error) {
 	if err := g.worktrees(rel, settings.perWorktree); err != nil {
 		return settings, err
 	}
-	return settings, submodules(g.root, rel, func(name string) error {
+	return settings, g.submodules(rel, func(name string) error {
 		_, err := g.repository(filepath.Join(g.target, name))
 		return err
 	})
@@ -297,7 +316,7 @@ func (g *guard) repository(dir string) (settings gitSettings, err error) {
 
 // worktrees adds what leads git from a repository to its worktrees and back.
 func (g *guard) worktrees(repository string, perWorktree bool) error {
-	all, err := entriesOf(g.root, filepath.Join(repository, gitWorktrees))
+	all, err := g.entries(filepath.Join(repository, gitWorktrees))
 	if err != nil {
 		return err
 	}
@@ -354,8 +373,8 @@ func (g *guard) hooks(settings gitSettings, worktree string) error {
 }
 
 // entriesOf returns the directories in a directory of a root; none if it does not exist.
-func entriesOf(root *disk.Root, dir string) (found []string, err error) {
-	entries, err := root.ReadDir(dir)
+func entriesOf(ctx context.Context, root *disk.Root, dir string) (found []string, err error) {
+	entries, err := readDir(ctx, root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -369,9 +388,11 @@ func entriesOf(root *disk.Root, dir string) (found []string, err error) {
 
 // submodules visits the repositories that a repository keeps of its submodules and of those of its worktrees, and of
 // theirs. An agent may have put anything there, so an error means that there may be more, and the rest is visited.
-func submodules(root *disk.Root, repository string, visit func(repository string) error) (err error) {
+func submodules(
+	ctx context.Context, root *disk.Root, repository string, visit func(repository string) error,
+) (err error) {
 	modulesOf := func(dir string) (all []string) {
-		worktrees, failed := entriesOf(root, filepath.Join(dir, gitWorktrees))
+		worktrees, failed := entriesOf(ctx, root, filepath.Join(dir, gitWorktrees))
 		err = errors.Join(err, failed)
 		for _, owner := range append(worktrees, dir) {
 			all = append(all, filepath.Join(owner, gitModules))
@@ -380,10 +401,13 @@ func submodules(root *disk.Root, repository string, visit func(repository string
 	}
 	below := modulesOf(repository)
 	for visited := 0; len(below) > 0; visited++ {
+		if failed := ctx.Err(); failed != nil {
+			return failed
+		}
 		if visited == mostDirectories {
 			return errors.Join(err, fmt.Errorf("%s has more than %d directories", repository, mostDirectories))
 		}
-		entries, failed := entriesOf(root, below[0])
+		entries, failed := entriesOf(ctx, root, below[0])
 		err = errors.Join(err, failed)
 		below = below[1:]
 		for _, dir := range entries {

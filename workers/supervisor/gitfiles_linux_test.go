@@ -17,7 +17,7 @@ import (
 
 func gitFilesOf(t *testing.T, target, user string) (gitFound, error) {
 	t.Setenv("XDG_CONFIG_HOME", "")
-	return gitFiles(rootOf(t, target), user, allowGit(serves), (&supervisor{}).gitRunner(t.Context(), user))
+	return gitFiles(t.Context(), rootOf(t, target), user, allowGit(serves), (&supervisor{}).gitRunner(t.Context(), user))
 }
 
 // rootOf holds a directory open until the end of the test.
@@ -73,7 +73,7 @@ func TestGitFiles(t *testing.T) {
 		}
 	}
 	found()
-	if undone, err := restoreGit(rootOf(t, target), repositoriesIn(t, target)); err != nil || undone != nil {
+	if undone, err := restoreGit(t.Context(), rootOf(t, target), repositoriesIn(t, target)); err != nil || undone != nil {
 		t.Errorf("undone %v, %v", undone, err)
 	}
 	file := filepath.Join(target, ".git")
@@ -104,7 +104,7 @@ func TestGitFiles(t *testing.T) {
 	if err := os.WriteFile(common, []byte("../../evil"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	undone, err := restoreGit(rootOf(t, target), known)
+	undone, err := restoreGit(t.Context(), rootOf(t, target), known)
 	if err != nil || !slices.Equal(undone, []Undone{{common, whyRedirected}}) {
 		t.Errorf("undone %v, %v", undone, err)
 	}
@@ -169,12 +169,15 @@ func TestGitFilesThatTheConfigurationNames(t *testing.T) {
 		}
 	}
 	root := rootOf(t, target)
-	before := digestsOf(root, paths)
+	before, err := digestsOf(t.Context(), root, paths)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(target, ".husky/_/pre-commit"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if maps.Equal(digestsOf(root, paths), before) {
-		t.Error("a changed hook changes no digest")
+	if after, err := digestsOf(t.Context(), root, paths); err != nil || maps.Equal(after, before) {
+		t.Error(err, "a changed hook changes no digest")
 	}
 }
 
@@ -190,7 +193,7 @@ func TestGitIsNotRedirected(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	undone, err := restoreGit(rootOf(t, target), known)
+	undone, err := restoreGit(t.Context(), rootOf(t, target), known)
 	if !slices.Equal(undone, []Undone{{common, whyRedirected}}) || err == nil {
 		t.Errorf("undone %v, %v", undone, err)
 	}
@@ -231,7 +234,7 @@ func TestGitRedirectionIsFound(t *testing.T) {
 	if err := os.WriteFile(common, []byte("../evil"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	undone, err := restoreGit(rootOf(t, target), all.repositories)
+	undone, err := restoreGit(t.Context(), rootOf(t, target), all.repositories)
 	if !slices.Equal(undone, []Undone{{common, whyRedirected}}) {
 		t.Errorf("undone %v", undone)
 	}
@@ -324,7 +327,7 @@ func TestRepositoryIsRestored(t *testing.T) {
 		if err := breaks(dir); err != nil {
 			t.Fatal(err)
 		}
-		undone, err := restoreGit(rootOf(t, target), all.repositories)
+		undone, err := restoreGit(t.Context(), rootOf(t, target), all.repositories)
 		if err != nil || (len(undone) == 0) != (name == "nothing" || name == "all is closed") {
 			t.Errorf("%s: %v, %v", name, undone, err)
 		}
@@ -348,7 +351,7 @@ func TestRepositoryIsRestored(t *testing.T) {
 	if err != nil || !slices.Contains(all.kept, filepath.Join(dir, "hooks")) {
 		t.Errorf("kept %q, %v", all.kept, err)
 	}
-	if _, err := restoreGit(rootOf(t, target), all.repositories); err != nil {
+	if _, err := restoreGit(t.Context(), rootOf(t, target), all.repositories); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o500 {

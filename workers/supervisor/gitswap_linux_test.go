@@ -102,7 +102,7 @@ func TestReplacedTargetIsNotFollowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := treeOf(t, users)
-		s.clearGit()
+		s.clearGit(t.Context())
 		if after := treeOf(t, users); !maps.Equal(before, after) {
 			t.Errorf("the user's files were\n%q\nand are\n%q", before, after)
 		}
@@ -151,7 +151,7 @@ func TestReplacedRepositoryIsNotTouched(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := treeOf(t, target)
-			s.clearGit()
+			s.clearGit(t.Context())
 			if after := treeOf(t, target); !maps.Equal(before, after) {
 				t.Errorf("%s for %s: it was\n%q\nand is\n%q", name, moved, before, after)
 			}
@@ -180,7 +180,7 @@ func TestNothingIsRemovedWithADirectory(t *testing.T) {
 	if err := errors.Join(os.Remove(refs), os.WriteFile(refs, []byte("mine"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	s.clearGit()
+	s.clearGit(t.Context())
 	for _, name := range []string{"HEAD.aside-0/mine", "commondir.aside-0/mine", "refs.aside-0"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)

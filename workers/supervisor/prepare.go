@@ -40,7 +40,7 @@ func (s *supervisor) prepare(
 	for attempt := 1; ; attempt++ {
 		launch, m, err := s.checked(ctx, drivers)
 		// Of an earlier run, whose supervisor was killed. Only a run that has begun can record what is undone.
-		s.restoreGit()
+		s.restoreGit(ctx)
 		if err == nil && s.socket == "" {
 			err = s.openSocket(helpers, group)
 		}

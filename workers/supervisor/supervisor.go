@@ -64,6 +64,8 @@ type supervisor struct {
 	git gitFound
 	// gitBefore are their digests before the launch, nil if they are not kept.
 	gitBefore map[string]string
+	// gitPatience is how long a look at the git of the target may take, lookAtGitWithin if it is 0.
+	gitPatience time.Duration
 	// found is what blockedGit had to say of a command, which has no records.
 	found   []string
 	options events.AgentOptions
@@ -156,7 +158,7 @@ type Saved struct {
 
 // RestoreGit undoes what an agent whose supervisor is gone left in the repositories of its target, to lead its user's
 // git to other hooks. Nothing of the agent may run any more.
-func (is *Saved) RestoreGit() (undone []Undone, err error) {
+func (is *Saved) RestoreGit(ctx context.Context) (undone []Undone, err error) {
 	if is.Git == "" {
 		return nil, nil
 	}
@@ -164,7 +166,7 @@ func (is *Saved) RestoreGit() (undone []Undone, err error) {
 	if err != nil {
 		return nil, err
 	}
-	undone, err = restoreGit(root, is.Repositories)
+	undone, err = restoreGit(ctx, root, is.Repositories)
 	return undone, errors.Join(err, root.Close())
 }
 

@@ -83,7 +83,7 @@ func (s *supervisor) work(
 			return exit
 		}
 		o := s.await(ctx, l)
-		s.clearGit()
+		s.clearGit(ctx)
 		exit = Exit{
 			Code:         o.code,
 			Signal:       o.signal,
