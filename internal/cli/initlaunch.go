@@ -120,6 +120,8 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 	switch {
 	case errors.Is(err, home.ErrSupervised), errors.Is(err, supervisor.ErrRan):
 		return hasAgent(a, x, wire.TerminalRunner)
+	case errors.Is(err, supervisor.ErrUnknown):
+		return unknownRun(x.ID, err)
 	case errors.As(err, &fault):
 		return notLaunched(x.ID, fault)
 	case err != nil && !claimed:
@@ -133,6 +135,18 @@ func launchHere(ctx context.Context, a *Run, x wire.Session, m *manifest.Manifes
 		return errors.Join(err, told)
 	}
 	return outcomeHere(ctx, server, x.ID)
+}
+
+// unknownRun is the error for a session of whose earlier run nothing can be read.
+func unknownRun(session string, err error) error {
+	return &failure.Error{
+		Err:     err,
+		Code:    "RUN_UNKNOWN",
+		Message: "The agent of session '" + session + "' was not launched: it may run already",
+		Why:     err.Error(),
+		Next: "see with `ps` that no agent of it runs, and look at git's hooks and configuration where it worked; " +
+			"then move that file away, and run the command again",
+	}
 }
 
 // claimWithin is how long a terminal tries to learn what became of its claim.

@@ -19,6 +19,8 @@ const (
 	placeFile      = "run.place"
 	decisionsFile  = "decisions.jsonl"
 	supervisorFile = "supervisor.log"
+	// unreadable ends the name of a state of a run that was set aside.
+	unreadable = ".unreadable"
 )
 
 // ErrSupervised says that a supervisor of the session runs on this machine.
@@ -64,11 +66,42 @@ func (h *Home) Supervised(session string) bool {
 
 // ReadRun returns what the session's last supervisor saved; it fails with fs.ErrNotExist if there was none.
 func (h *Home) ReadRun(session string) ([]byte, error) {
-	return files.Read(h.root, path.Join(sessionsDir, session, runFile), maxNote)
+	return files.Read(h.root, path.Join(sessionsDir, session, runFile), MaxRun)
 }
 
-// Save replaces what is known of the run, durably.
+// RunPath returns the path of what the session's last supervisor saved.
+func (h *Home) RunPath(session string) string {
+	return filepath.Join(h.dir, sessionsDir, session, runFile)
+}
+
+// MaxRun is the maximum size of what is saved of a run, in bytes.
+const MaxRun = maxNote
+
+// RunTooLargeError says that what is to be saved of a run could not be read again. Match it with errors.As.
+type RunTooLargeError struct{ Size int }
+
+func (e *RunTooLargeError) Error() string {
+	return fmt.Sprintf("the state of a run has %d bytes, more than %d", e.Size, MaxRun)
+}
+
+// SetAside is Save for a run whose state cannot be read: that is kept beside it.
+func (r *RunFiles) SetAside(content []byte) error {
+	name := path.Join(r.dir, runFile)
+	aside := name + unreadable
+	if err := r.home.root.RemoveAll(aside); err != nil { // of an earlier run
+		return fmt.Errorf("set the state of a run aside: %w", err)
+	}
+	if err := files.Replace(r.home.root, name+".new", name, aside, content); err != nil {
+		return fmt.Errorf("set the state of a run aside: %w", err)
+	}
+	return nil
+}
+
+// Save replaces what is known of the run, durably. It fails with a *RunTooLargeError for what ReadRun would refuse.
 func (r *RunFiles) Save(content []byte) error {
+	if len(content) > MaxRun {
+		return &RunTooLargeError{len(content)}
+	}
 	name := path.Join(r.dir, runFile)
 	if err := files.Write(r.home.root, name+".new", name, content); err != nil {
 		return fmt.Errorf("save the state of a run: %w", err)

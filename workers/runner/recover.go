@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/internal/home"
 	"maestro/service/wire"
 	"maestro/workers/processes"
 	"maestro/workers/supervisor"
@@ -27,7 +29,11 @@ func (r *Runner) recover(ctx context.Context, x wire.RunnerSession) {
 	if forced, ok := r.forced[runOf(x)]; ok {
 		exit.Reason = forced
 	}
-	if saved, known := r.saved(x.ID); known && saved.Run == x.Run {
+	saved, err := supervisor.ReadSaved(r.Home, x.ID)
+	if errors.Is(err, supervisor.ErrUnknown) {
+		saved, err = r.unknown(x, err), nil
+	}
+	if err == nil && saved.Run == x.Run {
 		if saved.Reported {
 			return // the next answer of the server says so
 		}
@@ -42,6 +48,40 @@ func (r *Runner) recover(ctx context.Context, x wire.RunnerSession) {
 		}
 	}
 	r.exited(ctx, x, exit)
+}
+
+// unknown sets aside what a supervisor saved that cannot be read, and returns what is known of the run instead: that it
+// began. It is over: a run is not launched twice.
+func (r *Runner) unknown(x wire.RunnerSession, why error) supervisor.Saved {
+	r.Logger.Error("what is known of a run cannot be read; the run is ended", "session", x.ID, "run", x.Run, "why", why)
+	saved := supervisor.Saved{
+		Run:          x.Run,
+		Runner:       r.Name,
+		Conversation: x.Conversation,
+		Exit: &supervisor.Exit{
+			Reason:       "its supervisor is gone, and what it saved cannot be read: " + why.Error(),
+			Conversation: x.Conversation,
+		},
+		Undone: []supervisor.Undone{{
+			Path: cmp.Or(x.Directory, "the working directory"),
+			Why:  supervisor.NotRestored(why),
+		}},
+	}
+	if workspaces, err := filepath.EvalSymlinks(r.Supervisor.Workspaces); err == nil && r.Supervisor.Workspaces != "" {
+		saved.Socket = supervisor.SocketPath(workspaces, x.ID) // by which what is left of the agent is found
+	}
+	content, err := json.Marshal(saved)
+	var files *home.RunFiles
+	if err == nil {
+		files, err = r.Home.TakeRun(x.ID)
+	}
+	if err == nil {
+		err = errors.Join(files.SetAside(content), files.Close())
+	}
+	if err != nil {
+		r.Logger.Error("what is known of a run is not set aside", "session", x.ID, "run", x.Run, "why", err)
+	}
+	return saved
 }
 
 // clear kills the processes that an agent left behind. It says so once, and what it could not end.

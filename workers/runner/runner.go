@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -257,24 +256,15 @@ func (r *Runner) hasStarted(x wire.RunnerSession) bool {
 
 // saved is what the supervisor of a session saved last.
 func (r *Runner) saved(session string) (saved supervisor.Saved, known bool) {
-	content, err := r.Home.ReadRun(session)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			r.Logger.Warn("the state of a run cannot be read", "session", session, "why", err)
-		}
-		return saved, false
-	}
-	if err := json.Unmarshal(content, &saved); err != nil {
-		r.Logger.Warn("the state of a run cannot be read", "session", session, "why", err)
-		return saved, false
-	}
-	return saved, true
+	saved, err := supervisor.ReadSaved(r.Home, session)
+	return saved, err == nil
 }
 
-// began reports whether a supervisor of the session's run has run.
+// began reports whether a supervisor of the session's run has run. If what it saved cannot be read, it has: its agent may
+// have done something, or run still.
 func (r *Runner) began(x wire.RunnerSession) bool {
-	saved, known := r.saved(x.ID)
-	return known && saved.Run == x.Run
+	saved, err := supervisor.ReadSaved(r.Home, x.ID)
+	return err == nil && saved.Run == x.Run || errors.Is(err, supervisor.ErrUnknown)
 }
 
 // claim begins a session's next run. Somebody else may have been faster, or the session may have ended meanwhile.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
+	"maestro/internal/home"
 	"maestro/workers/agent"
 	"maestro/workers/confine"
 	"maestro/workers/preflight"
@@ -149,6 +151,9 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 	if err == nil {
 		before, err = digestsOf(looks, root, git.kept)
 	}
+	if err == nil {
+		err = fits(git.repositories)
+	}
 	if err != nil && looks.Err() != nil {
 		err = context.Cause(looks)
 	}
@@ -164,6 +169,17 @@ func (s *supervisor) checkGit(ctx context.Context) error {
 	}
 	s.git, s.gitBefore = git, before
 	return nil
+}
+
+// fits fails if what is to be known of repositories after a launch leaves no room in the state of a run.
+func fits(repositories []gitRepository) error {
+	const most = home.MaxRun / 2
+	content, err := json.Marshal(repositories)
+	if err == nil && len(content) > most {
+		err = fmt.Errorf("it takes %d bytes to describe its %d repositories, more than %d", len(content),
+			len(repositories), most)
+	}
+	return err
 }
 
 // lookAtGitWithin is how long one look at the git of a target may take, before or after a launch: what is there may be

@@ -21,7 +21,7 @@ func Main(ctx context.Context, stdin io.Reader, stderr io.Writer) int {
 		err = Run(ctx, c, Drivers(c.Home), nil, logger)
 	}
 	switch {
-	case errors.Is(err, home.ErrSupervised), errors.Is(err, ErrRan):
+	case errors.Is(err, home.ErrSupervised), errors.Is(err, ErrRan), errors.Is(err, ErrUnknown):
 		logger.Info("another supervisor has or had the run", "session", c.SessionID, "run", c.Run, "why", err)
 		return 0
 	case err != nil:

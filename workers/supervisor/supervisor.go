@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"maestro/events"
 	"maestro/internal/disk"
+	"maestro/internal/files"
 	"maestro/internal/home"
 	"maestro/service/wire"
 	"maestro/workers/agent"
@@ -156,6 +158,25 @@ type Saved struct {
 	Reported bool `json:"reported,omitempty"`
 }
 
+// ErrUnknown says that what is known of an earlier run cannot be read.
+var ErrUnknown = errors.New("what is known of an earlier run cannot be read")
+
+// ReadSaved returns what the last supervisor of a session saved. It fails with fs.ErrNotExist if there was none, and
+// with ErrUnknown if that cannot be read: then one has begun a run, and nothing else is known.
+func ReadSaved(h *home.Home, session string) (is Saved, err error) {
+	content, err := h.ReadRun(session)
+	if errors.Is(err, fs.ErrNotExist) {
+		return is, err
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &is)
+	}
+	if err != nil {
+		return Saved{}, fmt.Errorf("%w: %s: %w", ErrUnknown, h.RunPath(session), files.Bare(err))
+	}
+	return is, nil
+}
+
 // RestoreGit undoes what an agent whose supervisor is gone left in the repositories of its target, to lead its user's
 // git to other hooks. Nothing of the agent may run any more.
 func (is *Saved) RestoreGit(ctx context.Context) (undone []Undone, err error) {
@@ -206,8 +227,8 @@ func Run(ctx context.Context, c Config, drivers func(name string) (agent.Driver,
 		return err
 	}
 	defer func() { err = errors.Join(err, s.files.Close()) }()
-	if s.hasRun() {
-		return ErrRan
+	if err := s.hasRun(); err != nil {
+		return err
 	}
 	if c.Claim == nil {
 		if err := s.saveBegun(); err != nil {
@@ -275,11 +296,19 @@ func (s *supervisor) closeOpened() (err error) {
 // ErrRan says that the run, or a later one of its session, has had a supervisor on this machine.
 var ErrRan = errors.New("the run was supervised before")
 
-// hasRun reports whether the run, or a later one, has had a supervisor. What cannot be read says nothing.
-func (s *supervisor) hasRun() bool {
-	var before Saved
-	content, err := s.home.ReadRun(s.SessionID)
-	return err == nil && json.Unmarshal(content, &before) == nil && before.Run >= s.Run
+// hasRun fails with ErrRan if the run, or a later one, has had a supervisor, and with ErrUnknown if that cannot be read:
+// an agent may run, or have run.
+func (s *supervisor) hasRun() error {
+	before, err := ReadSaved(s.home, s.SessionID)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case before.Run >= s.Run:
+		return ErrRan
+	}
+	return nil
 }
 
 // supervise keeps the helpers of a run going while the agent works.
