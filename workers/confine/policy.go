@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Policy says what a confined command may reach. All paths are absolute. Where paths are nested, the longest one that
@@ -132,6 +133,9 @@ func (p Policy) check(layers []Layer) error {
 		for _, path := range paths {
 			if !filepath.IsAbs(path) {
 				return fmt.Errorf("the policy's %s contains %q: give an absolute path", name, path)
+			}
+			if !utf8.ValidString(path) { // agent-exec gets it as JSON, and would take another one
+				return fmt.Errorf("the policy's %s contains %q: give a path in UTF-8", name, path)
 			}
 		}
 	}

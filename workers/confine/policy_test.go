@@ -24,6 +24,18 @@ func TestLayersOfAPolicy(t *testing.T) {
 	}
 }
 
+// The policy goes to another program as JSON, which has no other names.
+func TestPolicyIsText(t *testing.T) {
+	p := Policy{Home: "/h", Temp: "/t", ReadOnly: []string{"/w/caf\xe9"}}
+	if err := p.check(nil); err == nil || !strings.Contains(err.Error(), `"/w/caf\xe9"`) {
+		t.Errorf("a name that is not UTF-8: %v", err)
+	}
+	p.ReadOnly = []string{"/w/caf\u00e9"}
+	if err := p.check(nil); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLandlockVersion(t *testing.T) {
 	for layer, want := range map[Layer]int{"landlock-abi7": 7, "landlock-abi12": 12, "landlock-abix": -1, Seccomp: 0} {
 		if got := landlockVersion([]Layer{layer}); got != want {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"maestro/internal/files"
 	"maestro/internal/home"
@@ -225,6 +226,9 @@ func (a *Attached) Start(ctx context.Context, cmd *exec.Cmd) (*confine.Process, 
 		if err != nil {
 			return nil, err
 		}
+		outputs = slices.DeleteFunc(outputs, func(path string) bool { // no driver has called a file that
+			return !utf8.ValidString(path)
+		})
 		policy.ReadOnly = append(policy.ReadOnly, outputs...)
 	}
 	policy.ReadWrite = append(policy.ReadWrite, a.allowed...)

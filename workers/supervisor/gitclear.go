@@ -7,10 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
+	"maestro/internal/safetext"
 )
 
 // Undone is something that an agent left in a repository, which led its user's git elsewhere, and which was undone.
@@ -63,7 +67,7 @@ func restoreGit(ctx context.Context, root *disk.Root, known []gitRepository) (un
 // NotRestored says what an error of [Saved.RestoreGit] means for whoever uses git in the target next.
 func NotRestored(err error) string {
 	return "something may still lead git to other hooks and another configuration (" +
-		strings.ReplaceAll(err.Error(), "\n", "; ") + "): look at that before you use git there"
+		safetext.Shorten(strings.ReplaceAll(err.Error(), "\n", "; "), mostReason) + "): look at that before you use git there"
 }
 
 // restoring restores the repositories of a target.
@@ -75,7 +79,18 @@ type restoring struct {
 }
 
 func (r *restoring) undid(name, why string) {
-	r.undone = append(r.undone, Undone{filepath.Join(r.target, name), why})
+	r.undone = append(r.undone, Undone{shownPath(filepath.Join(r.target, name)), why})
+}
+
+// mostReason bounds what is said of an error. An agent can cause as many as it wants.
+const mostReason = 2 << 10
+
+// shownPath returns a path as the timeline takes it: an agent can give a file any name.
+func shownPath(path string) string {
+	if !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
+		path = strconv.Quote(path)
+	}
+	return short(path)
 }
 
 // within calls a function with a repository, which it holds open, if it is the one that was described. It lets the user

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"maestro/internal/disk"
 	"maestro/workers/preflight"
@@ -366,15 +367,46 @@ func replaced(makes func(to, path string) error, path string) error {
 	return errors.Join(os.RemoveAll(path), makes("/nowhere", path))
 }
 
-// A directory whose name is not UTF-8 keeps no agent from its work.
+// A directory whose name is not UTF-8 keeps no agent from its work. A repository in it cannot be kept from the agent, and
+// a directory that is called like it in UTF-8 is none: the user is asked.
 func TestNamesThatAreNotUTF8(t *testing.T) {
 	target := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(target, "caf\xe9/below"), 0o700); err != nil {
+	for _, name := range []string{"caf\xe9/below", "caf\ufffd/.git"} {
+		if err := os.MkdirAll(filepath.Join(target, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := gitFilesOf(t, target, t.TempDir()); err != nil {
+		t.Error(err)
+	}
+	dir := filepath.Join(target, "caf\xe9/.git")
+	repositoryIn(t, dir)
+	var failed *preflight.Failure
+	_, err := gitFilesOf(t, target, t.TempDir())
+	if !errors.As(err, &failed) || !strings.Contains(failed.Message, `/caf\xe9/.git`) || failed.Fix == "" ||
+		!utf8.ValidString(failed.Message+failed.Path) {
+		t.Errorf("a repository there: %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("it has %v, %v", entries, err)
+	}
+}
+
+// What is undone can be told, whatever an agent calls it, and however much it leaves.
+func TestUndoneIsText(t *testing.T) {
+	target := t.TempDir()
+	repositoryIn(t, filepath.Join(target, ".git"))
+	known := repositoriesIn(t, target)
+	module := filepath.Join(target, ".git/modules/\x1b\xff")
+	repositoryIn(t, module)
+	if err := os.WriteFile(filepath.Join(module, gitCommon), []byte("../evil"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	repositoryIn(t, filepath.Join(target, "caf\xe9/.git"))
-	all, err := gitFilesOf(t, target, t.TempDir())
-	if err != nil || len(all.repositories) != 1 {
-		t.Errorf("found %v, %v", all, err)
+	undone, err := restoreGit(t.Context(), rootOf(t, target), known)
+	if err != nil || len(undone) != 1 || !strings.Contains(undone[0].Path, `/\x1b\xff/commondir`) {
+		t.Errorf("undone %q, %v", undone, err)
+	}
+	if said := NotRestored(errors.New(strings.Repeat("x\n", 1<<20))); len(said) > 2*mostReason {
+		t.Errorf("%d bytes are said of an error", len(said))
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
@@ -50,6 +52,9 @@ func (g *guard) expanded(path string) string {
 
 // keep adds a path, none of whose parts in the target may be a link: the link could be led elsewhere.
 func (g *guard) keep(name string) error {
+	if err := g.isText(name); err != nil {
+		return err
+	}
 	for at := name; at != "."; at = filepath.Dir(at) {
 		info, err := g.root.Lstat(at)
 		if err != nil {
@@ -72,6 +77,21 @@ func (g *guard) keep(name string) error {
 		g.found.kept = append(g.found.kept, path)
 	}
 	return nil
+}
+
+// isText fails for a path that is not UTF-8: the program that confines the agent gets the paths as JSON, and would
+// protect another one.
+func (g *guard) isText(name string) error {
+	path := filepath.Join(g.target, name)
+	if utf8.ValidString(path) {
+		return nil
+	}
+	return &preflight.Failure{
+		Check:   preflight.CheckTarget,
+		Path:    strconv.Quote(path),
+		Message: fmt.Sprintf("%q is not UTF-8, so it cannot be kept from an agent", path),
+		Fix:     "rename it, or " + g.allow,
+	}
 }
 
 // isLink is the failure for a link in the place of what is kept.
@@ -119,6 +139,9 @@ func (g *guard) keepMade(path string, makes func(name string) error) error {
 	name := g.inTarget(path)
 	if name == "" || name == "." {
 		return nil
+	}
+	if err := g.isText(name); err != nil {
+		return err
 	}
 	if _, err := g.root.Lstat(name); err == nil {
 		return g.keep(name)
