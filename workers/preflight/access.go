@@ -11,16 +11,17 @@ import (
 	"maestro/internal/files"
 )
 
-// accessible checks that a directory can be read and written. If it cannot and fix is true, it changes the permissions
-// of the directory and of what is in it, as `chmod -R 755` does, but follows no link. fixedWith ends the advice.
-func accessible(path string, check Check, fix bool, fixedWith string) error {
-	err := tryAccess(path)
+// accessible checks that a directory, which is open at held, can be read and written. If it cannot and fix is true, it
+// changes the permissions of the directory and of what is in it, as `chmod -R 755` does, but follows no link. fixedWith
+// ends the advice.
+func accessible(path, held string, check Check, fix bool, fixedWith string) error {
+	err := tryAccess(held)
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, fs.ErrPermission) && fix {
-		if err = openUp(path); err == nil {
-			err = tryAccess(path)
+		if err = openUp(held); err == nil {
+			err = tryAccess(held)
 		}
 	}
 	if err == nil {
@@ -33,7 +34,7 @@ func accessible(path string, check Check, fix bool, fixedWith string) error {
 		Fix:     "make it readable and writable for this user: `chmod -R u+rwX " + path + "`" + fixedWith,
 		Err:     &PermissionError{err},
 	}
-	info, unknown := os.Stat(path)
+	info, unknown := os.Stat(held)
 	switch {
 	case !errors.Is(err, fs.ErrPermission):
 		failure.Fix = "look at the disk that it is on"
@@ -43,9 +44,9 @@ func accessible(path string, check Check, fix bool, fixedWith string) error {
 	return failure
 }
 
-// fixedWith says how the user lets the permissions of a directory be changed, "" if nothing does.
-func (o Options) fixedWith(check Check) string {
-	if check != CheckTarget || o.FixPermissions || !o.mayFix() {
+// fixedWith says how the user lets the permissions of the target be changed, "" if nothing does.
+func (o Options) fixedWith() string {
+	if o.FixPermissions || !o.mayFix() {
 		return ""
 	}
 	return ", or let it be changed, as `chmod -R 755` does, with `" + o.Command + " --fix-permissions`"

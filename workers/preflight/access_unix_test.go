@@ -116,6 +116,31 @@ func TestChmodFallback(t *testing.T) {
 			}
 		})
 	}
+	t.Run("behind links of an agent", func(t *testing.T) {
+		w := newWorld(t)
+		w.opts.FixPermissions, w.opts.Within = true, []string{w.opts.Target}
+		private := closed(w, "private")
+		for target, link := range map[string]string{
+			filepath.Join(w.opts.Target, "link"): filepath.Join(w.opts.Target, "link"),
+			w.opts.Target:                        filepath.Join(w.mkdir("workspaces"), w.opts.Session),
+		} {
+			if err := os.Symlink(private, link); err != nil {
+				t.Fatal(err)
+			}
+			opts := w.opts
+			opts.Target = target
+			var failed *Failure
+			if _, err := Prepare(opts); !errors.As(err, &failed) || strings.Contains(failed.Fix, "chmod") {
+				t.Errorf("%s: %v", link, err)
+			}
+			if got := mode(private); got != 0 {
+				t.Errorf("%s: the mode of what it leads to was changed to %o", link, got)
+			}
+			if err := os.Remove(link); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 	t.Run("another user's", func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Target, w.opts.FixPermissions = "/etc", true

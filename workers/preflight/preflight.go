@@ -92,26 +92,32 @@ const (
 // Prepare makes the checks in the order of docs/spec/001-agent-launch-and-sandbox.md, "Pre-Flight Validation & Setup":
 // existence, access, chmod as a fallback, absolute paths. It creates the workspace if it is missing, and returns the
 // directories or a *Failure.
+//
+// A path is resolved once, and where it leads is judged before anything is changed there. From then on no link is
+// followed: an agent could change what a path means meanwhile.
 func Prepare(o Options) (Dirs, error) {
-	d, err := exist(o)
+	d, err := placed(o)
 	if err != nil {
 		return Dirs{}, err
 	}
-	// A directory that no agent may have is refused before its permissions are changed, or somebody is told to do that.
-	if err := apart(o, Dirs{resolved(d.Workspace), resolved(d.Target), resolved(d.Orchestrator), false}); err != nil {
+	if err := roomy(o, d); err != nil {
 		return Dirs{}, err
 	}
-	for _, dir := range []struct {
-		path  string
-		check Check
-		fix   bool
-	}{{d.Workspace, CheckWorkspace, true}, {d.Target, CheckTarget, o.FixPermissions}} {
-		if err := accessible(dir.path, dir.check, dir.fix, o.fixedWith(dir.check)); err != nil {
+	workspace, err := holdWorkspace(d.Workspace)
+	if err != nil {
+		return Dirs{}, err
+	}
+	defer workspace.close()
+	if err := accessible(d.Workspace, workspace.path(), CheckWorkspace, true, ""); err != nil {
+		return Dirs{}, err
+	}
+	if d.Target != d.Workspace {
+		if err := prepareTarget(o, d.Target); err != nil {
 			return Dirs{}, err
 		}
 	}
 	if o.Orchestrator == "" {
-		if err := ownDirIn(d.Workspace, orchestratorDir); err != nil {
+		if err := ownDirIn(workspace.path(), orchestratorDir); err != nil {
 			return Dirs{}, &Failure{
 				Check:   CheckOrchestrator,
 				Path:    d.Orchestrator,
@@ -121,25 +127,54 @@ func Prepare(o Options) (Dirs, error) {
 			}
 		}
 	}
-	for _, path := range []*string{&d.Workspace, &d.Target, &d.Orchestrator} {
-		if *path, err = filepath.EvalSymlinks(*path); err != nil {
-			return Dirs{}, &Failure{
-				Check:   CheckPaths,
-				Path:    *path,
-				Message: "A directory of the run cannot be resolved: " + files.Bare(err).Error(),
-				Fix:     "look at what is at this path",
-				Err:     err,
-			}
+	d.ReadOnly = d.Orchestrator != d.Target
+	return d, nil
+}
+
+// prepareTarget checks that a target that has been judged can be read and written.
+func prepareTarget(o Options, target string) error {
+	held, err := hold(target)
+	if err != nil {
+		return &Failure{
+			Check:   CheckTarget,
+			Path:    target,
+			Message: "The working directory " + target + " changed while it was checked: " + files.Bare(err).Error(),
+			Fix:     "look at what is at this path, and try again",
+			Err:     err,
 		}
 	}
-	if err := apart(o, d); err != nil {
-		return Dirs{}, err
+	defer held.close()
+	return accessible(target, held.path(), CheckTarget, o.FixPermissions, o.fixedWith())
+}
+
+// holdWorkspace opens the workspace, and creates it if it is missing.
+func holdWorkspace(path string) (*held, error) {
+	err := os.MkdirAll(filepath.Dir(path), ownMode)
+	var above, workspace *held
+	if err == nil {
+		above, err = hold(filepath.Dir(path))
 	}
-	if err := inside(o.Within, d); err != nil {
-		return Dirs{}, err
+	if err == nil {
+		defer above.close()
+		err = os.Mkdir(filepath.Join(above.path(), filepath.Base(path)), ownMode)
+		if errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
 	}
-	d.ReadOnly = d.Orchestrator != d.Target
-	return d, roomy(o, d)
+	if err == nil {
+		workspace, err = hold(path)
+	}
+	if err == nil {
+		return workspace, nil
+	}
+	return nil, &Failure{
+		Check:   CheckWorkspace,
+		Path:    path,
+		Message: "The workspace " + path + " cannot be created: " + files.Bare(err).Error(),
+		Fix: "remove what is there if it is not a directory, make the directory above it writable, or name another " +
+			"one with MAESTRO_WORKSPACE",
+		Err: err,
+	}
 }
 
 // Target makes those checks of Prepare that say, before there is a run, whether an agent may work in o.Target: they
@@ -152,27 +187,8 @@ func Target(o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := isTarget(target); err != nil {
-		return err
-	}
-	target = resolved(target)
-	if err := outOfHome(o, target); err != nil {
-		return err
-	}
-	return fit(o, target)
-}
-
-// isTarget fails unless a target is a directory.
-func isTarget(path string) error {
-	return isDir(path, CheckTarget, "spawn a session with another --working-directory")
-}
-
-// resolved returns a path without links, as far as that is known.
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
+	_, err = suitable(o, target, "")
+	return err
 }
 
 // orchestratorDir is the orchestrator's directory in a workspace.
@@ -227,8 +243,9 @@ func Absolute(path string) (full string, err error) {
 	return full, nil
 }
 
-// exist checks that the directories exist, and creates the workspace.
-func exist(o Options) (d Dirs, err error) {
+// placed returns the directories without links. It checks that an agent may have them, and that those exist which
+// Prepare does not create; it changes nothing.
+func placed(o Options) (d Dirs, err error) {
 	for _, path := range []struct{ from, to *string }{
 		{&o.Workspaces, &d.Workspace}, {&o.Target, &d.Target}, {&o.Orchestrator, &d.Orchestrator},
 	} {
@@ -239,32 +256,28 @@ func exist(o Options) (d Dirs, err error) {
 			return d, err
 		}
 	}
-	d.Workspace = filepath.Join(d.Workspace, o.Session)
-	if d.Target == "" {
-		d.Target = d.Workspace
-	}
-	if d.Orchestrator == "" {
-		d.Orchestrator = filepath.Join(d.Workspace, orchestratorDir)
-	}
+	// The session's own directory is not resolved: nobody but an agent makes a link of it.
+	d.Workspace = filepath.Join(resolved(d.Workspace, false), o.Session)
 	if err := within(o.MaestroHome, d.Workspace); err != nil {
 		return d, err
 	}
-	if err := os.MkdirAll(d.Workspace, ownMode); err != nil {
-		return d, &Failure{
-			Check:   CheckWorkspace,
-			Path:    d.Workspace,
-			Message: "The workspace " + d.Workspace + " cannot be created: " + files.Bare(err).Error(),
-			Fix:     "make the directory above it writable, or name another one with MAESTRO_WORKSPACE",
-			Err:     err,
-		}
+	if d.Target == "" {
+		d.Target = d.Workspace
 	}
-	if err := isTarget(d.Target); err != nil {
+	if d.Target, err = suitable(o, d.Target, d.Workspace); err != nil {
 		return d, err
 	}
-	if o.Orchestrator == "" {
-		return d, nil // it is created once the workspace can be written to
+	if o.Orchestrator == "" { // it is created once the workspace can be written to
+		d.Orchestrator = filepath.Join(d.Workspace, orchestratorDir)
+		return d, nil
 	}
-	return d, isDir(d.Orchestrator, CheckOrchestrator, "start the server with another --orchestrator-dir")
+	real := resolved(d.Orchestrator, false)
+	if err := outOfHome(o, real); err != nil {
+		return d, err
+	}
+	err = isDir(d.Orchestrator, real, CheckOrchestrator, "start the server with another --orchestrator-dir")
+	d.Orchestrator = real
+	return d, err
 }
 
 // within refuses a workspace inside Maestro's home, out of which agents are kept.
@@ -278,33 +291,6 @@ func within(home, workspace string) error {
 		Message: "The workspace " + workspace + " is inside Maestro's home, which agents may not read",
 		Fix:     "name a directory outside of " + home + " with MAESTRO_WORKSPACE",
 	}
-}
-
-// isDir fails unless a path is that of a directory; other says how to name another one.
-func isDir(path string, check Check, other string) error {
-	info, err := os.Stat(path)
-	failure := &Failure{
-		Check: check,
-		Path:  path,
-		Fix:   other,
-		Err:   err,
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		failure.Message = "The " + named(check) + " " + path + " does not exist on this machine"
-		failure.Fix = "create it, or " + other
-	case errors.Is(err, fs.ErrPermission):
-		failure.Message = "The " + named(check) + " " + path + " cannot be reached: a directory above it is closed"
-		failure.Check, failure.Err = CheckPermissions, &PermissionError{err}
-		failure.Fix = "let this user enter the directories above it"
-	case err != nil:
-		failure.Message = "The " + named(check) + " " + path + " cannot be read: " + files.Bare(err).Error()
-	case !info.IsDir():
-		failure.Message = "The " + named(check) + " " + path + " is a file, not a directory"
-	default:
-		return nil
-	}
-	return failure
 }
 
 // named says what a check is about.
@@ -321,19 +307,6 @@ func named(check Check) string {
 
 // elsewhere is the fix for a target that no agent may have.
 const elsewhere = "spawn a session with the directory of a project as its --working-directory"
-
-// apart refuses directories that are Maestro's home or lie in it, and a target in which no agent may work.
-func apart(o Options, d Dirs) error {
-	for _, path := range []string{d.Workspace, d.Target, d.Orchestrator} {
-		if err := outOfHome(o, path); err != nil {
-			return err
-		}
-	}
-	if d.Target == d.Workspace {
-		return nil
-	}
-	return fit(o, d.Target)
-}
 
 // outOfHome refuses a directory in Maestro's home.
 func outOfHome(o Options, path string) error {
@@ -365,31 +338,6 @@ func fit(o Options, target string) error {
 			Message: "The working directory " + target + " is " + what +
 				": an agent that writes there could become you",
 			Fix: elsewhere,
-		}
-	}
-	return nil
-}
-
-// inside refuses a target to which a link leads out of a directory that bounds it.
-func inside(bounds []string, d Dirs) error {
-	if d.Target == d.Workspace {
-		return nil
-	}
-	for _, bound := range bounds {
-		real, err := Absolute(bound)
-		if err == nil {
-			real, err = filepath.EvalSymlinks(real)
-		}
-		if err == nil && (d.Target == real || below(d.Target, real)) {
-			continue
-		}
-		return &Failure{
-			Check: CheckTarget,
-			Path:  d.Target,
-			Message: "The working directory " + d.Target + " is outside of " + bound +
-				", where a session above this one works",
-			Fix: "remove the link that leads there, or spawn the session yourself",
-			Err: err,
 		}
 	}
 	return nil
@@ -437,7 +385,7 @@ func below(path, dir string) bool {
 // roomy checks that there is room on the disks.
 func roomy(o Options, d Dirs) error {
 	for _, path := range []string{d.Workspace, d.Target} {
-		if free, known := free(path); known && free < o.Room {
+		if free, known := free(files.Existing(path)); known && free < o.Room {
 			return &Failure{
 				Check:   CheckDisk,
 				Path:    path,

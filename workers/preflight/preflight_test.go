@@ -60,7 +60,7 @@ func TestPrepare(t *testing.T) {
 			if err := os.Symlink(w.mkdir("elsewhere"), w.opts.Target); err != nil {
 				w.t.Fatal(err)
 			}
-		}, CheckTarget, "is outside of"},
+		}, CheckTarget, "outside of"},
 		"a directory below that of whoever spawned it, which has a link in its own path": {func(w *world) {
 			w.opts.Within = []string{filepath.Join(w.dir, "link")}
 			if err := os.Symlink(w.mkdir("target"), w.opts.Within[0]); err != nil {
@@ -75,6 +75,12 @@ func TestPrepare(t *testing.T) {
 				w.t.Fatal(err)
 			}
 		}, CheckTarget, "not a directory"},
+		"a link is in place of the workspace": {func(w *world) {
+			w.mkdir("workspaces")
+			if err := os.Symlink(w.mkdir("elsewhere"), filepath.Join(w.opts.Workspaces, "sess_1")); err != nil {
+				w.t.Fatal(err)
+			}
+		}, CheckWorkspace, "cannot be created"},
 		"no target is given: the workspace": {func(w *world) { w.opts.Target = "" }, "", ""},
 		"the target is the root": {func(w *world) {
 			w.opts.Target = "/"
@@ -133,7 +139,7 @@ func (w *world) foretold(before, err error) {
 	var said, failed *Failure
 	errors.As(before, &said)
 	ofTarget := errors.As(err, &failed) && failed.Path == w.opts.Target &&
-		(failed.Check == CheckTarget || failed.Check == CheckPaths) && !strings.Contains(failed.Message, "outside of")
+		(failed.Check == CheckTarget || failed.Check == CheckPaths)
 	switch {
 	case ofTarget && (said == nil || said.Message != failed.Message || said.Fix != failed.Fix):
 		w.t.Errorf("Target says %v, and Prepare %v", before, err)
