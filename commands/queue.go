@@ -385,8 +385,8 @@ func itemOf(s *projections.State, project, queue, task string) (*projections.Ite
 			Code:    CodeNotFound,
 			Message: "Task '" + safetext.Printable(task) + "' is not in queue '" + safetext.Printable(queue) + "'",
 			Why:     "it was never pushed to that queue, or it was removed from it",
-			Next: "add it with `maestro queue push " + safetext.Printable(task) + " --queue " +
-				safetext.Printable(queue) + "`",
+			Next: "add it with `maestro queue push " + safetext.Quoted(task) + " --queue " +
+				safetext.Quoted(queue) + "`",
 		}
 	}
 	return item, nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -211,7 +212,8 @@ func (x *DeleteQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 			Code:    CodeConflict,
 			Message: "Queue '" + q.Name + "' is not empty",
 			Why:     "items are queued or held",
-			Next:    "remove them with `maestro queue remove`; see `maestro queue list --queue " + q.Name + "`",
+			Next: "remove them with `maestro queue remove`; see `maestro queue list --queue " +
+				safetext.Quoted(q.Name) + "`",
 		}
 	case int64(q.Stats.Total) > LimitDeletedItems.Value:
 		return nil, LimitDeletedItems.exceeded("/queue", "queue '"+q.Name+"'", int64(q.Stats.Total))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -34,7 +35,7 @@ func (s *Service) copiesOf(ctx context.Context, digest string) (warnings []strin
 		}
 		if found++; found <= copiesNamed {
 			warnings = append(warnings, fmt.Sprintf("the manifest of session %s holds the text too: "+
-				"`maestro audit redact %s --reason \"…\"` removes it", manifests[manifest], manifest))
+				"`maestro audit redact %s --reason \"…\"` removes it", manifests[manifest], safetext.Quoted(manifest)))
 		}
 	}
 	if found > copiesNamed {
@@ -52,7 +53,7 @@ func (s *Service) asidesOf() (warnings []string) {
 	copies, err := s.TextCopies()
 	for _, dir := range copies {
 		warnings = append(warnings, "a copy of a damaged store may still hold the text: delete it when you need it no "+
-			"more, with `rm -r "+dir+"`")
+			"more, with "+safetext.Line("rm", "-r", dir))
 	}
 	if err != nil {
 		warnings = append(warnings, "the copies of damaged stores in the home could not all be read, and may hold the "+

@@ -7,6 +7,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -44,7 +45,7 @@ func (s *Service) within(ctx context.Context, c *Caller, request engine.Request,
 	}
 	answer.Code, answer.Message = "QUOTA_EXCEEDED", "There are too many "+over.quota.About
 	answer.Next = "nothing has happened: end what is no longer needed, or let the user raise the limit with " +
-		"`serve --set-limit " + over.quota.Name + "=N`"
+		"`serve --set-limit " + safetext.Quoted(over.quota.Name) + "=N`"
 	return answer
 }
 

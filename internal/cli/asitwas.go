@@ -11,6 +11,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -112,7 +113,7 @@ func KindOfID(id string) string {
 func NoSubject(text string) error {
 	return &failure.Error{
 		Code:    failure.NotFound,
-		Message: "There is no task, session, project or queue " + Quoted(text),
+		Message: "There is no task, session, project or queue " + safetext.Quoted(text),
 		Next: "name its id, as `maestro task list`, `maestro session list` and `maestro project list` show it; " +
 			"a queue is <projectId>/<queue>",
 	}

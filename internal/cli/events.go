@@ -16,6 +16,7 @@ import (
 	"maestro/api/client"
 	"maestro/events"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -190,13 +191,13 @@ func (c *eventList) goOn() {
 		case "after-event", "to", "at":
 		case "from":
 			if c.newer == 0 { // an older event is sought up to there
-				with += " --from " + Quoted(flag.Value.String())
+				with += " --from " + safetext.Quoted(flag.Value.String())
 			}
 		default:
 			if flag.Value.Type() == "bool" {
 				with += " --" + flag.Name
 			} else {
-				with += " --" + flag.Name + " " + Quoted(flag.Value.String())
+				with += " --" + flag.Name + " " + safetext.Quoted(flag.Value.String())
 			}
 		}
 	})

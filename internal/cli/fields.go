@@ -16,6 +16,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 )
 
 // A flag that sets a field of a command is declared by the field itself:
@@ -267,9 +268,9 @@ func (f *fields) set(args []string) error {
 			continue
 		}
 		if x.name == "reason" && commands.IsTaskID(arg) {
-			next := f.cmd.CommandPath() + " " + arg
+			next := f.cmd.CommandPath() + " " + safetext.Quoted(arg)
 			if f.cmd.Flags().Lookup("task") != nil {
-				next = f.cmd.CommandPath() + " --task " + arg
+				next = f.cmd.CommandPath() + " --task " + safetext.Quoted(arg)
 			}
 			return failure.Usage("%s is a task, not a reason", arg).WithNext("name one task at a time: `%s`", next)
 		}

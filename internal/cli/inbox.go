@@ -208,9 +208,9 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 		if n := replaced[id]; n > 0 {
 			dir := filepath.Join(h.Dir(), earlier)
 			add(of, earlier, Many(n, "kept command")+" set aside: "+WhyReplaced,
-				"read what is in "+dir+", and have the session say what still counts: `maestro session message "+id+
-					" \"<text>\"`",
-				"discard it: `rm -r "+Quoted(dir)+"`")
+				"read what is in "+dir+", and have the session say what still counts: `maestro session message "+
+					safetext.Quoted(id)+" \"<text>\"`",
+				"discard it: "+safetext.Line("rm", "-r", dir))
 		}
 	}
 	return items

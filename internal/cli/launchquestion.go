@@ -28,7 +28,7 @@ func LaunchQuestion(item wire.InboxItem) (asks, next string) {
 	asks, _, _ = strings.Cut(item.Message, "\n")
 	answers := make([]string, len(item.Options))
 	for i, option := range item.Options {
-		answers[i] = Quoted(option)
+		answers[i] = safetext.Quoted(option)
 	}
 	if len(answers) == 0 {
 		answers = []string{`"<answer>"`}

@@ -360,17 +360,6 @@ func TestJSONIsHarmless(t *testing.T) {
 	}
 }
 
-func TestQuoted(t *testing.T) {
-	for value, want := range map[string]string{
-		"": "''", "plain-1_2.3/x:4": "plain-1_2.3/x:4", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'",
-		"`x`": "'`x`'", "a\nb": "'a\nb'",
-	} {
-		if got := Quoted(value); got != want {
-			t.Errorf("%q: got %s, expected %s", value, got, want)
-		}
-	}
-}
-
 func TestAsksForJSON(t *testing.T) {
 	for line, want := range map[string]bool{
 		"task list": false, "task list --json": true, "task create -- --json": false, "task list -o jsonl": true,

@@ -15,6 +15,7 @@ import (
 	"maestro/api/client"
 	"maestro/internal/failure"
 	"maestro/internal/files"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/blank"
 	"maestro/workers/confine"
@@ -140,13 +141,13 @@ func (c *sessionExec) allowedPaths(held *supervisor.Attached) (allowed []string,
 		}
 		real, err := filepath.EvalSymlinks(named)
 		if err != nil {
-			return nil, failure.Usage("--allow names %s, which cannot be used", Quoted(named)).
+			return nil, failure.Usage("--allow names %s, which cannot be used", safetext.Quoted(named)).
 				WithWhy("%s", files.Bare(err)).WithNext("name a file or directory that exists; a relative path " +
 				"counts from your current directory, not from the one in which the command runs")
 		}
 		for _, kept := range held.Kept() {
 			if files.Within(real, kept) || files.Within(kept, real) {
-				return nil, failure.Usage("--allow names %s, which holds, or is in, %s", Quoted(real), kept).
+				return nil, failure.Usage("--allow names %s, which holds, or is in, %s", safetext.Quoted(real), kept).
 					WithWhy("no command of a session may reach that").
 					WithNext("name another path, or run the command with --unconfined")
 			}

@@ -18,6 +18,7 @@ import (
 	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/preflight"
 )
@@ -272,7 +273,8 @@ func (c *sessionExec) runsIn(ctx context.Context, beats *client.Client, session 
 			return "", err
 		}
 		if directory != "" && !filepath.IsAbs(directory) { // it is not known what it is relative to
-			return "", failure.Usage("The session's working directory %s is not an absolute path", Quoted(directory)).
+			return "", failure.Usage("The session's working directory %s is not an absolute path",
+				safetext.Quoted(directory)).
 				WithNext("name the directory with --working-directory; `maestro project update <projectId> " +
 					"--working-dir <path>` corrects that of a project")
 		}
@@ -294,13 +296,13 @@ func existing(directory string) (string, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return "", &failure.Error{
 			Code:    failure.NotFound,
-			Message: "The working directory " + Quoted(directory) + " does not exist on this machine",
+			Message: "The working directory " + safetext.Quoted(directory) + " does not exist on this machine",
 			Next:    "create it, or name another one with --working-directory",
 		}
 	case err != nil:
 		return "", Unreadable(directory, err)
 	case !info.IsDir():
-		return "", failure.Usage("The working directory %s is not a directory", Quoted(directory)).
+		return "", failure.Usage("The working directory %s is not a directory", safetext.Quoted(directory)).
 			WithNext("name another one with --working-directory")
 	}
 	return directory, nil
@@ -399,7 +401,7 @@ func markRunning(a *Run, session string) *home.RunningCommand {
 func notRunnable(command string, err error) *failure.Error {
 	f := &failure.Error{
 		Code:    "NO_COMMAND",
-		Message: "The command " + Quoted(command) + " cannot be run",
+		Message: "The command " + safetext.Quoted(command) + " cannot be run",
 		Err:     &commandExit{exitNotRunnable},
 		Why:     err.Error(),
 		Next:    "check its name and PATH",
@@ -410,7 +412,7 @@ func notRunnable(command string, err error) *failure.Error {
 		return f
 	}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-		f.Message, f.Why, f.Err = "There is no command "+Quoted(command), "", &commandExit{exitNotThere}
+		f.Message, f.Why, f.Err = "There is no command "+safetext.Quoted(command), "", &commandExit{exitNotThere}
 	}
 	return f
 }

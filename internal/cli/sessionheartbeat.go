@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -72,7 +72,10 @@ func (c *sessionHeartbeat) notItself(session string) error {
 	if session != "" {
 		f.Code = failure.NotAllowed
 	}
-	named := cmp.Or(session, "<sessionId>")
+	named := "<sessionId>"
+	if session != "" {
+		named = safetext.Quoted(session)
+	}
 	f.Next = "run the agent with `maestro session exec " + named + " -- <command>`, which sends them"
 	if own := c.sessionID(); own != "" {
 		f.Message = "A session sends its own heartbeats, and this process belongs to session '" + own + "'"

@@ -85,7 +85,7 @@ object of its log. With --json, one document has them all.`,
 
 func (c *sessionLogs) run(ctx context.Context, args []string) error {
 	if err := commands.ValidID("/sessionId", args[0]); err != nil {
-		return failure.Usage("%s is not the id of a session", Quoted(args[0])).
+		return failure.Usage("%s is not the id of a session", safetext.Quoted(args[0])).
 			WithNext("see `maestro session list`")
 	}
 	if c.follow && c.oneDocument() {
@@ -111,7 +111,7 @@ func (c *sessionLogs) run(ctx context.Context, args []string) error {
 	case logSupervisor:
 		file, words = h.SupervisorLogPath(c.session), false
 	default:
-		return failure.Usage("--of is output, errors, decisions or supervisor, not %s", Quoted(c.of))
+		return failure.Usage("--of is output, errors, decisions or supervisor, not %s", safetext.Quoted(c.of))
 	}
 	if file == "" {
 		return c.notLaunched(ctx)

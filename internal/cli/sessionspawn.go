@@ -167,7 +167,7 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 		a.Print("# %s: %s\n", session.SessionID, about)
 		for _, name := range wire.SessionEnvironment() {
 			if session.Env[name] != "" {
-				a.Print("export %s=%s\n", name, Quoted(session.Env[name]))
+				a.Print("export %s=%s\n", name, safetext.QuotedAsIs(session.Env[name]))
 			}
 		}
 	})
@@ -239,18 +239,6 @@ func sessionEnv(address, manifest string, c wire.Credential) map[string]string {
 	env := wire.Environment(address, c.ProjectID, c.SessionID, c.Strategy, manifest)
 	env[wire.EnvToken], env[wire.EnvAPIURL] = c.Token, address
 	return env
-}
-
-// Quoted quotes a value as one word for a shell.
-func Quoted(value string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("-_./:@%+=,", r)
-	}
-	if value != "" && !strings.ContainsFunc(value, func(r rune) bool { return !plain(r) }) {
-		return value
-	}
-	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
 // sessionRegister is `maestro session register`.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"maestro/commands"
+	"maestro/internal/safetext"
 )
 
 // The annotations of a command line: the command id that it stands for, the flags that prompts show, that prompts omit
@@ -223,7 +224,7 @@ func flagSyntax(cmd *cobra.Command, name string) string {
 	case "duration":
 		value = "<duration>"
 	case "string", "stringSlice", "stringArray", "stringToString":
-		panic("`" + cmd.CommandPath() + " --" + name + "` does not say what its value is called")
+		panic("`" + cmd.CommandPath() + " --" + safetext.Quoted(name) + "` does not say what its value is called")
 	}
 	return "--" + name + " " + value
 }

@@ -21,6 +21,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/files"
 	"maestro/internal/lazyregexp"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -106,7 +107,7 @@ func (c *taskEdit) run(ctx context.Context, args []string) error {
 
 // continueEdit returns the command that continues to edit the text of an earlier edit.
 func continueEdit(task, file string) string {
-	return "maestro task edit " + task + " --file " + Quoted(file)
+	return "maestro task edit " + task + " --file " + safetext.Quoted(file)
 }
 
 // changeOf returns the command for the edits of a task, and whether there are any.

@@ -92,7 +92,7 @@ func textOfEvent(ctx context.Context, a *Run, event uint64) (string, error) {
 		return "", failure.Usage("Event %s names no long text", sequence).
 			WithWhy("its texts are in the event itself, and the chain of the log depends on them").
 			WithNext("read them with `maestro events --from %s --to %s -o jsonl`; they cannot be removed: change the "+
-				"password that they hold", sequence, sequence)
+				"password that they hold", safetext.Quoted(sequence), safetext.Quoted(sequence))
 	}
 	texts := make([]string, len(named))
 	for i, text := range named {
@@ -123,7 +123,7 @@ func whole(digest string, r *wire.Redaction) string {
 	case r != nil:
 		return " (" + Redacted(*r) + ")"
 	case digest != "":
-		return " (this is its beginning; `maestro text get " + digest + "` prints it)"
+		return " (this is its beginning; `maestro text get " + safetext.Quoted(digest) + "` prints it)"
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/socket"
 )
@@ -30,7 +31,7 @@ func (a *Run) socketPath() (string, error) {
 			WithWhy("a process of an agent acts as its session or not at all").
 			WithNext("pass on the whole environment of the agent")
 	case !filepath.IsAbs(path):
-		return "", failure.Usage("%s is not an absolute path: %s", wire.EnvSocket, Quoted(path)).
+		return "", failure.Usage("%s is not an absolute path: %s", wire.EnvSocket, safetext.Quoted(path)).
 			WithNext("pass on the environment of the agent as it is")
 	case a.Getenv(wire.EnvSessionID) == "":
 		return "", failure.Usage("%s is set, and %s is not", wire.EnvSocket, wire.EnvSessionID).

@@ -12,6 +12,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -193,7 +194,7 @@ func tellSpawned(a *Run, tokens []wire.TokenView) {
 // dealWithSpawned advises what to do with the sessions of an expired token.
 func dealWithSpawned(token string) string {
 	return "end one with `maestro session kill <sessionId>`; " +
-		"if they are to go on, run `maestro token revoke " + token + "`"
+		"if they are to go on, run `maestro token revoke " + safetext.Quoted(token) + "`"
 }
 
 // tokenRevoke is `maestro token revoke`.
@@ -271,7 +272,7 @@ func showRevoked(a *Run, answer client.Answer, name string) error {
 	}
 	if len(left.Kept) > 0 {
 		a.Print("The tokens created with it stay valid: %s; to revoke them, run `maestro token revoke %s`\n",
-			strings.Join(left.Kept, ", "), name)
+			strings.Join(left.Kept, ", "), safetext.Quoted(name))
 	}
 	if left.Running > 0 {
 		are := "are"

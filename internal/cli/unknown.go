@@ -177,11 +177,11 @@ func unknownVerb(group *cobra.Command, word string) error {
 }
 
 func (e *unknownVerbError) Error() string {
-	refused := fmt.Sprintf("there is no command `%s %s`; ", e.group.CommandPath(), e.word)
+	refused := fmt.Sprintf("there is no command `%s %s`; ", e.group.CommandPath(), safetext.Quoted(e.word))
 	if e.meant == "" {
 		return fmt.Sprintf("%ssee `%s --help`", refused, e.group.CommandPath())
 	}
-	return fmt.Sprintf("%sdid you mean `%s %s`?", refused, e.group.Root().Name(), e.meant)
+	return fmt.Sprintf("%sdid you mean `%s %s`?", refused, safetext.Quoted(e.group.Root().Name()), e.meant)
 }
 
 // allowed replaces the command that was probably meant by one that this session may use in its place, if it may not use

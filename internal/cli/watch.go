@@ -16,6 +16,7 @@ import (
 	"maestro/api/client"
 	"maestro/events"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -61,7 +62,7 @@ func (c *watch) run(ctx context.Context, _ []string) error {
 	case c.oneDocument():
 		return severalDocuments("`maestro watch`")
 	case c.after != "" && !isPosition(c.after):
-		return failure.Usage("--after-event takes the number of an event, not %s", Quoted(c.after)).
+		return failure.Usage("--after-event takes the number of an event, not %s", safetext.Quoted(c.after)).
 			WithNext("`maestro audit replay` shows the events with their numbers")
 	case c.filter.ProjectID != "" && c.everywhere:
 		return bothProjects()

@@ -326,7 +326,8 @@ func (c *webhookSecret) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	c.warnOfSecret("keep it where only its owner reads it: `maestro webhook secret " + args[0] + " >FILE`")
+	c.warnOfSecret("keep it where only its owner reads it: `maestro webhook secret " +
+		safetext.Quoted(args[0]) + " >FILE`")
 	c.Result(secret, func() { c.Print("%s\n", secret.Secret) })
 	return nil
 }
@@ -356,10 +357,11 @@ func (c *webhookTest) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if !test.Accepted {
-		next := "correct the receiver, or change the URL with `maestro webhook update " + args[0] +
+		next := "correct the receiver, or change the URL with `maestro webhook update " + safetext.Quoted(args[0]) +
 			" --url <url>`, and test it again"
 		if strings.Contains(test.Problem, wire.UnlessAllowed) {
-			next = wire.AllowNext + "; or change the URL with `maestro webhook update " + args[0] + " --url <url>`"
+			next = wire.AllowNext + "; or change the URL with `maestro webhook update " +
+				safetext.Quoted(args[0]) + " --url <url>`"
 		}
 		return &failure.Error{
 			Status:  http.StatusInternalServerError,

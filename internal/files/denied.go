@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"maestro/internal/disk"
+	"maestro/internal/safetext"
 )
 
 // Access is the permission that an operation needs.
@@ -71,15 +72,15 @@ func Explain(path string, access Access, err error) error {
 			denied.Why = number.Error()
 		}
 		denied.Next = fmt.Sprintf("look for attributes with `lsattr -d %s %s` and take them away with `chattr`; "+
-			"else a rule of the system forbids it", filepath.Dir(path), path)
+			"else a rule of the system forbids it", safetext.Quoted(filepath.Dir(path)), safetext.Quoted(path))
 	case wrong != nil:
 		denied.Why = what + " " + wrong.Error()
-		denied.Next = fmt.Sprintf("as its owner or root, run: chown %d %s", os.Geteuid(), by)
+		denied.Next = fmt.Sprintf("as its owner or root, run: chown %d %s", os.Geteuid(), safetext.Quoted(by))
 	default:
 		denied.Why = fmt.Sprintf("the mode of %s is %04o", what, info.Mode().Perm())
-		denied.Next = "run: chmod u+rw " + by
+		denied.Next = "run: chmod u+rw " + safetext.Quoted(by)
 		if info.IsDir() {
-			denied.Next = "run: chmod u+rwx " + by
+			denied.Next = "run: chmod u+rwx " + safetext.Quoted(by)
 		}
 	}
 	return denied

@@ -10,6 +10,7 @@ import (
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
+	"maestro/internal/safetext"
 )
 
 // The files and directories of a home.
@@ -136,7 +137,7 @@ func (h *Home) check() error {
 	}
 	return &Problem{
 		What: fmt.Sprintf("The home %s is open to others (mode %04o)", h.dir, info.Mode().Perm()),
-		Why:  "it holds secrets", Next: "run: chmod 700 " + h.dir,
+		Why:  "it holds secrets", Next: "run: chmod 700 " + safetext.Quoted(h.dir),
 	}
 }
 
@@ -172,13 +173,13 @@ func (h *Home) secret(name string) ([]byte, error) {
 		return nil, &Problem{
 			What: fmt.Sprintf("The file %s %s", path, err),
 			Why:  "only its owner can say that nobody else reads it",
-			Next: fmt.Sprintf("as its owner or root, run: chown %d %s", os.Geteuid(), path),
+			Next: fmt.Sprintf("as its owner or root, run: chown %d %s", os.Geteuid(), safetext.Quoted(path)),
 		}
 	}
 	if files.Shared(info) {
 		return nil, &Problem{
 			What: fmt.Sprintf("The file %s is open to others (mode %04o)", path, info.Mode().Perm()),
-			Why:  whyClosed(name), Next: "run: chmod 600 " + path,
+			Why:  whyClosed(name), Next: "run: chmod 600 " + safetext.Quoted(path),
 		}
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxNote))

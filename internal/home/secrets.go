@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"maestro/internal/disk"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -118,7 +119,8 @@ func (h *Home) keyError(another bool) *KeyError {
 // Next says what to do.
 func (e *KeyError) Next() string {
 	if e.Fits != "" {
-		return fmt.Sprintf("%s holds the key: copy it back with `cp -p %s %s`, and start again", e.Fits, e.Fits, e.File)
+		return fmt.Sprintf("%s holds the key: copy it back with %s, and start again", e.Fits,
+			safetext.Line("cp", "-p", e.Fits, e.File))
 	}
 	return fmt.Sprintf("put the key back into %s; or start once with --new-key: then spawn its sessions and make its "+
 		"named tokens again", e.File)

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"maestro/internal/safetext"
 )
 
 // versionFile records what last wrote the home.
@@ -42,7 +44,7 @@ func (h *Home) Version() (Version, error) {
 		return Version{}, &Problem{
 			What: "The file " + path + " does not say what wrote the home",
 			Why:  "it is damaged, or not Maestro's",
-			Next: "if no newer maestro wrote this home, run: rm " + path,
+			Next: "if no newer maestro wrote this home, run: rm " + safetext.Quoted(path),
 			err:  err,
 		}
 	}

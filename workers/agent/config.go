@@ -205,8 +205,8 @@ func (s *Settings) fault(name string) *ConfigError {
 
 // absolutely says how to find the absolute path of a program.
 func absolutely(program string) string {
-	return "write the whole path, from / on; `command -v " + filepath.Base(program) +
-		"` shows that of a program in PATH"
+	return "write the whole path, from / on; " + safetext.Line("command", "-v", filepath.Base(program)) +
+		" shows that of a program in PATH"
 }
 
 func (s *Settings) faultyVariable() *ConfigError {

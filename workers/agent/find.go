@@ -9,6 +9,7 @@ import (
 
 	"maestro/internal/disk"
 	"maestro/internal/lazyregexp"
+	"maestro/internal/safetext"
 )
 
 // MissingError says that an agent's program cannot be used. Match it with errors.As.
@@ -89,7 +90,7 @@ func checkProgram(ctx context.Context, agent, least string, s *Settings, environ
 	if err != nil {
 		return []Finding{{
 			FindingUnusable, fmt.Sprintf("%s does not start: %v", agent, err), path,
-			"run it yourself: `" + path + " --version`",
+			"run it yourself: " + safetext.Line(path, "--version"),
 		}}
 	}
 	has, want := versionNumber().FindStringSubmatch(string(out)), versionNumber().FindStringSubmatch(least)

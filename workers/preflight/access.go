@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"maestro/internal/files"
+	"maestro/internal/safetext"
 )
 
 // accessible checks that a directory, which is open at held, can be read and written. If it cannot and fix is true, it
@@ -31,8 +32,9 @@ func accessible(path, held string, check Check, fix bool, fixedWith string) erro
 		Check:   CheckPermissions,
 		Path:    path,
 		Message: "The " + named(check) + " " + path + " cannot be read and written: " + files.Bare(err).Error(),
-		Fix:     "make it readable and writable for this user: `chmod -R u+rwX " + path + "`" + fixedWith,
-		Err:     &PermissionError{err},
+		Fix: "make it readable and writable for this user: " + safetext.Line("chmod", "-R", "u+rwX", path) +
+			fixedWith,
+		Err: &PermissionError{err},
 	}
 	info, unknown := os.Stat(held)
 	switch {

@@ -102,7 +102,8 @@ func (s *supervisor) escalate(ctx context.Context, failed *preflight.Failure, at
 	}
 	question := &events.PreflightFailed{Path: failed.Path, Message: failed.Message, Fix: failed.Fix}
 	s.Tell("The run cannot start. %s This waits for an answer from another terminal: `maestro input answer %s retry`, "+
-		"or `maestro input answer %[2]s %q`.", safetext.OneLine(question.Question()), input, events.PreflightGiveUp)
+		"or `maestro input answer %[2]s %s`.", safetext.OneLine(question.Question()), input,
+		safetext.Quoted(events.PreflightGiveUp))
 	left := s.leavePlace()
 	text, err := s.answerTo(ctx, input)
 	switch {

@@ -87,7 +87,7 @@ func (s *supervisor) probeHook(ctx context.Context, line []string) error {
 		Check:   preflight.CheckHook,
 		Path:    line[0],
 		Message: "The hook that decides about the agent's tool calls does not work: " + why,
-		Fix:     "check that this program can be run: `" + line[0] + " version`",
+		Fix:     "check that this program can be run: " + safetext.Line(line[0], "version"),
 		Err:     err,
 	}
 }

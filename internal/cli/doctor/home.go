@@ -15,6 +15,7 @@ import (
 	"maestro/internal/disk"
 	"maestro/internal/files"
 	"maestro/internal/home"
+	"maestro/internal/safetext"
 	"maestro/internal/salvage"
 	"maestro/internal/server/guard"
 	"maestro/service/wire"
@@ -158,12 +159,14 @@ func lookAtLeftovers(_ context.Context, x *examination) (found []Finding) {
 	for _, dir := range restored {
 		found = append(found, leftovers.found("A killed restore left "+dir,
 			"it holds a part of the log, and takes room",
-			"if the home lacks the log, run `maestro restore` again, which removes it; else `rm -r "+dir+"`"))
+			"if the home lacks the log, run `maestro restore` again, which removes it; else "+
+				safetext.Line("rm", "-r", dir)))
 	}
 	salvaged, _ := salvage.Leftovers(x.dir)
 	for _, dir := range salvaged {
 		found = append(found, leftovers.found("A killed salvage left "+dir, "it holds secrets, and takes room",
-			"run the same `maestro salvage` again, which removes it; else `rm -r "+dir+"`"))
+			"run the same `maestro salvage` again, which removes it; else "+
+				safetext.Line("rm", "-r", dir)))
 	}
 	texts, _ := bus.TextCopies(x.home.Store())
 	entries, _ := disk.ReadDir(x.dir)
@@ -177,7 +180,7 @@ func lookAtLeftovers(_ context.Context, x *examination) (found []Finding) {
 			why += "; it holds long texts, also those that were redacted since"
 		}
 		found = append(found, damagedCopies.found("There is a copy of the damaged store: "+path, why,
-			"delete it when you have salvaged or restored: `rm -r "+path+"`"))
+			"delete it when you have salvaged or restored: "+safetext.Line("rm", "-r", path)))
 	}
 	return found
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"maestro/internal/cli"
+	"maestro/internal/safetext"
 	"maestro/workers/outbox"
 )
 
@@ -19,7 +20,8 @@ func lookAtOutboxes(ctx context.Context, x *examination) (found []Finding) {
 	unreadable := func(err error) Finding {
 		return homeUnusable.found("The outboxes of the home cannot all be read: "+err.Error(),
 			"they may hold reports that were acknowledged to a session", "correct the mode or the owner of "+
-				filepath.Join(x.dir, "outbox")+": `chmod -R u+rwX "+filepath.Join(x.dir, "outbox")+"`")
+				filepath.Join(x.dir, "outbox")+": "+
+				safetext.Line("chmod", "-R", "u+rwX", filepath.Join(x.dir, "outbox")))
 	}
 	sessions, err := outbox.Sessions(ctx, x.home.Root())
 	if err != nil {
@@ -58,7 +60,8 @@ func lookAtOutboxes(ctx context.Context, x *examination) (found []Finding) {
 		found = append(found, outboxAside.found(
 			cli.Many(replaced[session], "kept command")+" with a replaced secret of session "+session+" set aside",
 			cli.WhyReplaced,
-			"read what is in "+dir+", have the session say again what still counts, and remove it: `rm -r "+dir+"`"))
+			"read what is in "+dir+", have the session say again what still counts, and remove it: "+
+				safetext.Line("rm", "-r", dir)))
 	}
 	for _, session := range slices.Sorted(maps.Keys(aside)) {
 		dir, _ := outbox.AsideDirs(session)
@@ -66,7 +69,8 @@ func lookAtOutboxes(ctx context.Context, x *examination) (found []Finding) {
 		found = append(found, outboxAside.found(
 			cli.Many(aside[session], "kept command")+" of session "+session+" set aside",
 			"nothing proves that the session said it, or it cannot be read, so it is not delivered",
-			"read what is in "+dir+", have the session report it again, and remove it: `rm -r "+dir+"`"))
+			"read what is in "+dir+", have the session report it again, and remove it: "+
+				safetext.Line("rm", "-r", dir)))
 	}
 	refused, err := outbox.WithRefused(ctx, x.home.Root())
 	if err != nil {
@@ -75,8 +79,9 @@ func lookAtOutboxes(ctx context.Context, x *examination) (found []Finding) {
 	for _, session := range slices.Sorted(maps.Keys(refused)) {
 		found = append(found, outboxRefused.found("Kept commands of session "+session+" were refused",
 			"the session has not seen it: it may believe that they were accepted",
-			"see `maestro audit denials --actor "+session+"`; the session's next command shows them, or, if it has "+
-				"ended, remove the note: `rm "+filepath.Join(x.dir, refused[session])+"`"))
+			"see "+safetext.Line("maestro", "audit", "denials", "--actor", session)+"; the session's next command "+
+				"shows them, or, if it has ended, remove the note: "+
+				safetext.Line("rm", filepath.Join(x.dir, refused[session]))))
 	}
 	return found
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"maestro/internal/cli"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -120,7 +121,8 @@ func lookAtTokens(ctx context.Context, x *examination) (found []Finding) {
 			found = append(found, tokenExpired.found("The token '"+t.Name+"' has expired, and "+
 				cli.Many(len(t.Running)+t.RunningMore, "session")+" that it spawned go on",
 				"nobody who is accountable for these sessions has a credential any more",
-				"end them with `maestro session kill`, or revoke the token with `maestro token revoke "+t.Name+"`"))
+				"end them with `maestro session kill`, or revoke the token with `maestro token revoke "+
+					safetext.Quoted(t.Name)+"`"))
 		case !t.Expired && left < expiresSoon:
 			found = append(found, tokenExpiring.found(
 				fmt.Sprintf("The token '%s' expires in %d hours", t.Name, int(left.Hours())),

@@ -10,8 +10,8 @@ import (
 
 	"maestro/api/export"
 	"maestro/bus"
-	"maestro/internal/cli"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 )
 
 // mustBeExport refuses a file whose first byte is not that of an export. what names the command that reads only
@@ -30,7 +30,7 @@ func mustBeExport(file string, in *bufio.Reader, what string) error {
 			Code:    failure.File,
 			Message: file + " is a backup, or another archive",
 			Why:     what + " reads exports only",
-			Next: "restore it with `maestro restore " + cli.Quoted(file) +
+			Next: "restore it with `maestro restore " + safetext.Quoted(file) +
 				" --home DIR`, and ask the server of that home",
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"maestro/events"
 	"maestro/internal/cli"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -67,12 +68,13 @@ func (l *foldedLog) fold() (bool, error) {
 	l.changes, err = l.state.Apply(l.line.Sequence, &l.event, events.BodyHash(l.line.Body()))
 	if broken := (*events.DamageError)(nil); l.withheld > 0 && follows && errors.As(err, &broken) {
 		return false, &failure.Error{
-			Status:  http.StatusUnprocessableEntity,
-			Code:    failure.File,
-			Err:     err,
-			Message: fmt.Sprintf("The export %s cannot be read beyond event %d", cli.Quoted(l.file), broken.Sequence-1),
-			Why:     fmt.Sprintf("event %d: %s; %s", broken.Sequence, broken.Why, l.part()),
-			Next:    fmt.Sprintf("ask for an export of the whole log, or end with --to %d", broken.Sequence-1),
+			Status: http.StatusUnprocessableEntity,
+			Code:   failure.File,
+			Err:    err,
+			Message: fmt.Sprintf("The export %s cannot be read beyond event %d", safetext.Quoted(l.file),
+				broken.Sequence-1),
+			Why:  fmt.Sprintf("event %d: %s; %s", broken.Sequence, broken.Why, l.part()),
+			Next: fmt.Sprintf("ask for an export of the whole log, or end with --to %d", broken.Sequence-1),
 		}
 	}
 	return err == nil, l.damaged(err)
@@ -102,14 +104,14 @@ func (l *foldedLog) damaged(err error) error {
 	if !ofLine && !ofChain || l.file == "" && ofChain {
 		return err
 	}
-	file := cli.Quoted(l.file)
+	file := safetext.Quoted(l.file)
 	f := &failure.Error{
 		Status:  http.StatusUnprocessableEntity,
 		Code:    failure.File,
 		Err:     err,
 		Message: fmt.Sprintf("The export %s cannot be read after event %d", file, behind),
-		Next: "ask whoever made the file for it again; `maestro audit verify " + file + "` names what is wrong " +
-			"with this one",
+		Next: "ask whoever made the file for it again; " +
+			safetext.Line("maestro", "audit", "verify", l.file) + " names what is wrong with this one",
 	}
 	if l.file == "" {
 		f.Message = fmt.Sprintf("The server's log cannot be read after event %d", behind)
@@ -135,6 +137,6 @@ func (l *foldedLog) part() string {
 	if ids := l.state.ProjectIDs(); len(ids) == 1 {
 		of = "project " + ids[0]
 	}
-	return fmt.Sprintf("%s holds only the events of %s: %s left out", cli.Quoted(l.file), of,
+	return fmt.Sprintf("%s holds only the events of %s: %s left out", safetext.Quoted(l.file), of,
 		cli.Many(l.withheld, "other event"))
 }

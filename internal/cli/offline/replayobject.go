@@ -13,6 +13,7 @@ import (
 	"maestro/events"
 	"maestro/internal/cli"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -57,7 +58,7 @@ func openHistory(ctx context.Context, a *cli.Run, command, object, file string) 
 	kind := cli.KindOfID(object)
 	if object != "" && kind == "" {
 		return nil, of, nil, failure.Usage("%s is not the id of a task, a session, a project or a queue",
-			cli.Quoted(object)).WithWhy("with a file, only whole ids are known").
+			safetext.Quoted(object)).WithWhy("with a file, only whole ids are known").
 			WithNext("name a whole id, or <projectId>/<queue>; `%s FILE` shows the log with its ids",
 				"maestro audit replay")
 	}
@@ -120,7 +121,8 @@ func (c *auditReplay) checkObject(object string) error {
 		if !c.given(name) {
 			continue
 		}
-		refused := failure.Usage("%s names what is replayed, so --%s cannot be used with it", cli.Quoted(object), name)
+		refused := failure.Usage("%s names what is replayed, so --%s cannot be used with it",
+			safetext.Quoted(object), name)
 		if name == "limit" {
 			return refused.WithNext("bound the replay with --from and --to")
 		}

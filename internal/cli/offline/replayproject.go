@@ -57,13 +57,13 @@ func projectIn(state *projections.State, file, text string) (string, error) {
 		case 1:
 			return ids[0], nil
 		}
-		return "", failure.Usage("%s names %s of the file %s", cli.Quoted(text), cli.Many(len(ids), "project"),
-			cli.Quoted(file)).WithNext("name its id with --project: %s", strings.Join(ids, ", "))
+		return "", failure.Usage("%s names %s of the file %s", safetext.Quoted(text), cli.Many(len(ids), "project"),
+			safetext.Quoted(file)).WithNext("name its id with --project: %s", strings.Join(ids, ", "))
 	}
 	const most = 10
 	refused := &failure.Error{
 		Code:    failure.NotFound,
-		Message: "There is no project " + cli.Quoted(text) + " in the file " + cli.Quoted(file),
+		Message: "There is no project " + safetext.Quoted(text) + " in the file " + safetext.Quoted(file),
 		Next:    "leave --project out",
 	}
 	if len(all) > 0 {

@@ -16,6 +16,7 @@ import (
 	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/safetext"
 )
 
 // restoring verifies a log while it is put into a new store.
@@ -222,9 +223,9 @@ func (r *restoring) accept() error {
 
 // command returns the command line of this restore, with an additional flag.
 func (r *restoring) command(flag string) string {
-	line := "maestro " + r.options.verb() + " " + cli.Quoted(r.file)
+	line := "maestro " + r.options.verb() + " " + safetext.Quoted(r.file)
 	if r.options.home != r.options.ownHome {
-		line += " --home " + cli.Quoted(r.options.home)
+		line += " --home " + safetext.Quoted(r.options.home)
 	}
 	return line + " " + flag
 }
@@ -234,7 +235,7 @@ func startCommand(dir, own string) string {
 	if dir == own {
 		return "maestro serve"
 	}
-	return "MAESTRO_HOME=" + cli.Quoted(dir) + " maestro serve"
+	return "MAESTRO_HOME=" + safetext.Quoted(dir) + " maestro serve"
 }
 
 // rulesOf returns the rules that the faults break, each once.

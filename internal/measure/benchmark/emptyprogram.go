@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"maestro/internal/safetext"
 )
 
 // buildWithin is the time limit for building the empty program: the Go command may have to compile its runtime first.
@@ -43,7 +45,7 @@ func emptyProgram(ctx context.Context, dir string) (program, version string, err
 		output, err := cmd.CombinedOutput()
 		if err != nil {
 			said := strings.TrimSpace(string(output))
-			return "", &noGoError{fmt.Sprintf("`go %s` failed: %s: %s", args[0], err, said)}
+			return "", &noGoError{fmt.Sprintf("`go %s` failed: %s: %s", safetext.Quoted(args[0]), err, said)}
 		}
 		return strings.TrimSpace(string(output)), nil
 	}

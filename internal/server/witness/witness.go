@@ -14,6 +14,7 @@ import (
 	"maestro/internal/backups"
 	"maestro/internal/disk"
 	"maestro/internal/home"
+	"maestro/internal/safetext"
 )
 
 // HeadSequence returns the sequence in the head file, 0 if there is none that can be read.
@@ -117,7 +118,7 @@ func contradicted(ctx context.Context, store string, made backups.Made) bool {
 func salvageFrom(dir string) string {
 	command := "maestro salvage --new-home NEWHOME"
 	if dir != "" {
-		command += " --backup-dir " + dir
+		command += " --backup-dir " + safetext.Quoted(dir)
 	}
 	return command
 }
