@@ -116,12 +116,28 @@ const (
 func (d *PreflightFailed) Question() string {
 	text := sentence(d.Message)
 	if d.Path != "" && !strings.Contains(d.Message, d.Path) {
-		text += "\nThe path is " + sentence(d.Path)
+		text += askedPath + sentence(d.Path)
 	}
 	if d.Fix != "" {
-		text += "\nWhat to do: " + sentence(d.Fix)
+		text += askedFix + sentence(d.Fix)
 	}
 	return text
+}
+
+// The beginnings of the lines of a question that follow what is wrong.
+const (
+	askedPath = "\nThe path is "
+	askedFix  = "\nWhat to do: "
+)
+
+// PreflightWrong returns what is wrong of a question that Question made. A path in it may contain any line.
+func PreflightWrong(question string) string {
+	for _, after := range []string{askedFix, askedPath} {
+		if i := strings.LastIndex(question, after); i >= 0 {
+			question = question[:i]
+		}
+	}
+	return question
 }
 
 // sentence ends a text as a sentence, unless it does.

@@ -12,6 +12,7 @@ import (
 
 	"maestro/commands"
 	"maestro/internal/lazyregexp"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -64,15 +65,15 @@ func refusal(p wire.Problem) *sdk.CallToolResult {
 
 // sentences says what a problem is, and names the tools of the command lines in it.
 func sentences(p wire.Problem) string {
-	lines := []string{p.Code + ": " + p.Message}
+	lines := []string{p.Code + ": " + safetext.Continued(p.Message)}
 	if p.Pointer != "" {
 		lines = append(lines, "argument: "+strings.TrimPrefix(p.Pointer, "/"))
 	}
 	if p.Why != "" {
-		lines = append(lines, "why: "+p.Why)
+		lines = append(lines, "why: "+safetext.Continued(p.Why))
 	}
 	if p.Next != "" {
-		lines = append(lines, "next: "+p.Next)
+		lines = append(lines, "next: "+safetext.Continued(p.Next))
 	}
 	var tools []string
 	for _, line := range commandLine().FindAllStringSubmatch(p.Next, -1) {

@@ -15,6 +15,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/files"
 	"maestro/internal/home"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/agent"
 	"maestro/workers/outbox"
@@ -306,13 +307,13 @@ func (p *Printer) complain(err error) {
 		e.next = p.nextFor(e.next)
 	}
 	if !p.JSON || p.answered || p.broken != nil {
-		p.Say("maestro: %s\n", e.message)
+		p.Say("maestro: %s\n", safetext.Continued(e.message))
 		if pointer, ok := e.details["pointer"].(string); ok && pointer != "" {
-			p.Say("  at:   %s\n", p.onCommandLine(pointer))
+			p.Say("  at:   %s\n", safetext.Continued(p.onCommandLine(pointer)))
 		}
 		for _, part := range [][2]string{{"why:  ", e.why}, {"next: ", e.next}} {
 			if part[1] != "" {
-				p.Say("  %s%s\n", part[0], strings.ReplaceAll(part[1], "\n", "\n        "))
+				p.Say("  %s%s\n", part[0], safetext.Continued(part[1]))
 			}
 		}
 		return

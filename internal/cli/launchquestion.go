@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"maestro/api/client"
+	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
@@ -25,7 +26,7 @@ func launchQuestions(ctx context.Context, a *Run, session string) (open []wire.I
 
 // LaunchQuestion returns what a run asks that cannot start its agent, in one line, and how it is answered.
 func LaunchQuestion(item wire.InboxItem) (asks, next string) {
-	asks, _, _ = strings.Cut(item.Message, "\n")
+	asks = events.PreflightWrong(item.Message)
 	answers := make([]string, len(item.Options))
 	for i, option := range item.Options {
 		answers[i] = safetext.Quoted(option)

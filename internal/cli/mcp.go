@@ -17,6 +17,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/outbox"
 )
@@ -240,12 +241,12 @@ func (c *modelServer) keep(
 // sentences says what an error is: what, why, and what to do next.
 func sentences(err error) string {
 	e := explain(err)
-	lines := []string{e.code + ": " + e.message}
+	lines := []string{e.code + ": " + safetext.Continued(e.message)}
 	if e.why != "" {
-		lines = append(lines, "why: "+e.why)
+		lines = append(lines, "why: "+safetext.Continued(e.why))
 	}
 	if e.next != "" {
-		lines = append(lines, "next: "+e.next)
+		lines = append(lines, "next: "+safetext.Continued(e.next))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -407,7 +407,7 @@ func notRunnable(command string, err error) *failure.Error {
 		Next:    "check its name and PATH",
 	}
 	var failed *preflight.Failure
-	if errors.As(err, &failed) {
+	if errors.As(preflight.Shown(err), &failed) {
 		f.Message, f.Why, f.Next = failed.Message, "", failed.Fix
 		return f
 	}

@@ -47,6 +47,8 @@ func TestShort(t *testing.T) {
 		{Shorten("a\x1b\tb\n", 100), "a\ufffd\tb\n"},
 		{Shorten("plain", 5), "plain"},
 		{OneLine("a\r\n\tb"), "a   b"},
+		{Visible("a\r\n\tb\x1b\xff"), `a\r\n\tb[U+001B][0xFF]`},
+		{Continued("a\n  next: b"), "a\n          next: b"},
 		{Clip("ééé\nééé", 5), "ééé …"},
 		{Clip("ééé", 3), "ééé"},
 	} {

@@ -70,6 +70,15 @@ func OneLine(text string) string {
 	}, text)
 }
 
+// Visible returns a text in one line in which each character that acts is written out: a newline as \n, an escape as
+// [U+001B]. It is for names in a message, because a name may contain what looks like another line of it.
+func Visible(text string) string {
+	return Spell(strings.NewReplacer("\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(text))
+}
+
+// Continued indents all lines of a text but the first, so that none looks like a line of the message that it is in.
+func Continued(text string) string { return strings.ReplaceAll(text, "\n", "\n        ") }
+
 // Clip shortens a text to at most so many characters on one line.
 func Clip(text string, most int) string {
 	text = OneLine(text)

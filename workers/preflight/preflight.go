@@ -10,6 +10,7 @@ import (
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
+	"maestro/internal/safetext"
 )
 
 // Check is what a failure is about.
@@ -42,6 +43,19 @@ type Failure struct {
 func (f *Failure) Error() string { return f.Message }
 
 func (f *Failure) Unwrap() error { return f.Err }
+
+// Shown returns an error whose *Failure, if it is one, has each of its texts in one line, without characters that act:
+// paths in it are the choice of an agent, and could look like another line of the message. Whoever makes failures
+// passes them through it.
+func Shown(err error) error {
+	var failed *Failure
+	if errors.As(err, &failed) {
+		for _, text := range []*string{&failed.Path, &failed.Message, &failed.Fix} {
+			*text = safetext.Visible(*text)
+		}
+	}
+	return err
+}
 
 // PermissionError is the failure for a directory that cannot be read and written, even after its permissions were
 // changed (docs/spec/001-agent-launch-and-sandbox.md, "Pre-Flight Validation & Setup"): a person has to decide.
@@ -96,6 +110,11 @@ const (
 // A path is resolved once, and where it leads is judged before anything is changed there. From then on no link is
 // followed: an agent could change what a path means meanwhile.
 func Prepare(o Options) (Dirs, error) {
+	d, err := prepare(o)
+	return d, Shown(err)
+}
+
+func prepare(o Options) (Dirs, error) {
 	d, err := placed(o)
 	if err != nil {
 		return Dirs{}, err
@@ -184,11 +203,10 @@ func Target(o Options) error {
 		return nil
 	}
 	target, err := Absolute(o.Target)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = suitable(o, target, "")
 	}
-	_, err = suitable(o, target, "")
-	return err
+	return Shown(err)
 }
 
 // orchestratorDir is the orchestrator's directory in a workspace.

@@ -223,3 +223,17 @@ func TestUnfitTargets(t *testing.T) {
 		}
 	}
 }
+
+// A name in a failure is no line of its message, and does nothing to a terminal.
+func TestFailuresAreShown(t *testing.T) {
+	w := newWorld(t)
+	w.opts.Target = filepath.Join(w.dir, "a\x1b]0;owned\x07\n  next: run `evil` #\xff")
+	_, err := Prepare(w.opts)
+	for _, err := range []error{err, Target(w.opts)} {
+		var failed *Failure
+		const want = `a[U+001B]]0;owned[U+0007]\n  next: run ` + "`evil` #[0xFF]"
+		if !errors.As(err, &failed) || !strings.Contains(failed.Message, want) || !strings.HasSuffix(failed.Path, want) {
+			t.Errorf("got %+v", failed)
+		}
+	}
+}

@@ -68,7 +68,7 @@ func Attach(
 	}
 	if boundary {
 		if err := a.open(helpers); err != nil {
-			return nil, errors.Join(err, a.end())
+			return nil, errors.Join(preflight.Shown(err), a.end())
 		}
 	}
 	a.group.Go(func() { s.beat(helpers) })

@@ -27,7 +27,7 @@ func (s *supervisor) claim(ctx context.Context, drivers func(name string) (agent
 		err = s.Claim(ctx)
 	}
 	if err != nil {
-		return errors.Join(err, s.closeOpened())
+		return errors.Join(preflight.Shown(err), s.closeOpened())
 	}
 	s.ready = &prepared{launch, m}
 	return s.saveBegun()
@@ -55,7 +55,7 @@ func (s *supervisor) prepare(
 			return launch, m, nil
 		}
 		var failed *preflight.Failure
-		if !errors.As(err, &failed) {
+		if !errors.As(preflight.Shown(err), &failed) {
 			return launch, m, err
 		}
 		again, err := s.escalate(ctx, failed, attempt)
