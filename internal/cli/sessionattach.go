@@ -132,10 +132,11 @@ func (c *sessionExec) behind(
 	}, nil
 }
 
-// allowedPaths returns the paths that --allow names, where they are in fact: a link there may be an agent's.
+// allowedPaths returns the paths that --allow names. None may lead through a link, which may be an agent's: the user
+// would allow something else than what the command line says.
 func (c *sessionExec) allowedPaths(held *supervisor.Attached) (allowed []string, err error) {
 	for _, path := range c.allowed {
-		named, err := filepath.Abs(path)
+		named, err := fromHere(path)
 		if err != nil {
 			return nil, err
 		}
@@ -152,9 +153,28 @@ func (c *sessionExec) allowedPaths(held *supervisor.Attached) (allowed []string,
 					WithNext("name another path, or run the command with --unconfined")
 			}
 		}
+		if real != named {
+			return nil, failure.Usage("--allow names %s, which a link leads to %s", safetext.Quoted(named),
+				safetext.Quoted(real)).
+				WithWhy("a command of a session could have made the link").
+				WithNext("if you mean what it leads to, name that: `--allow %s`", safetext.Quoted(real))
+		}
 		allowed = append(allowed, real)
 	}
 	return allowed, nil
+}
+
+// fromHere returns the absolute path of what a user names. The current directory is where the user is, also if its path
+// has links.
+func fromHere(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	here, err := os.Getwd()
+	if err == nil {
+		here, err = filepath.EvalSymlinks(here)
+	}
+	return filepath.Join(here, path), err
 }
 
 // withoutSecrets removes the variables that hold, by their names, secrets of the user.
