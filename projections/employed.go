@@ -22,11 +22,12 @@ func (x *Session) Employed() bool {
 	return run != nil || x.Runner != ""
 }
 
-// employs updates the index for a session that changed; before is nil for a new one.
-func (s *State) employs(before, after *Session) {
+// employs updates the index for a session that changed; before is nil for a new one. The sequence of the event that
+// created it is given, because the id of an event that is being folded is not known yet.
+func (s *State) employs(before, after *Session, at uint64) {
 	was, is := before != nil && before.Employed(), after.Employed()
 	if was != is {
-		s.employed = s.employed.set(s.sequenceOf(after.Cause), after.ID, is)
+		s.employed = s.employed.set(at, after.ID, is)
 		s.work(lineCost)
 	}
 }

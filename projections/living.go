@@ -208,7 +208,7 @@ func (s *State) restoreLiving(h *header) {
 		if !x.Ended() {
 			s.lives(x, s.sequenceOf(x.Cause))
 		}
-		s.employs(nil, x)
+		s.employs(nil, x, s.sequenceOf(x.Cause))
 	}
 	for _, x := range h.Inputs {
 		if x.AnsweredAt == 0 {

@@ -14,13 +14,14 @@ import (
 
 // openThings are the lists that a state keeps of what is alive or open.
 type openThings struct {
-	Living, Deadlines []string
-	Unanswered        map[string][]string   // by project
-	Asking            map[string]int        // by session
-	Standing          map[string]openCounts // by root
-	OpenOf            map[string][]string   // by task
-	Below             map[string][]string   // by session
-	Tally             Tally
+	Living, Deadlines, Employed []string
+
+	Unanswered map[string][]string   // by project
+	Asking     map[string]int        // by session
+	Standing   map[string]openCounts // by root
+	OpenOf     map[string][]string   // by task
+	Below      map[string][]string   // by session
+	Tally      Tally
 }
 
 func newOpenThings() openThings {
@@ -45,6 +46,7 @@ func openKept(s *State) openThings {
 	kept := newOpenThings()
 	sessionID := func(x *Session) string { return x.ID }
 	kept.Living, kept.Deadlines = idsOf(s.Living(), sessionID), idsOf(s.Deadlines(), sessionID)
+	kept.Employed = idsOf(s.Employed(), sessionID)
 	for _, p := range s.projectIDs {
 		if ids := idsOf(unanswered(s, p), func(x *Input) string { return x.ID }); len(ids) > 0 {
 			kept.Unanswered[p] = ids
@@ -103,6 +105,9 @@ func openFound(s *State) openThings {
 	children := map[string][]*Session{}
 	for _, x := range sessions {
 		children[x.SpawnedBy] = append(children[x.SpawnedBy], x)
+		if x.Employed() {
+			found.Employed = append(found.Employed, x.ID)
+		}
 		if x.Ended() {
 			continue
 		}
@@ -156,7 +161,7 @@ func holdOpen(t *testing.T, s *State, where string) openThings {
 
 // TestOpenIsKeptApart compares these lists with what exists, after each event of random logs.
 func TestOpenIsKeptApart(t *testing.T) {
-	var questions, deadlines, items int
+	var questions, deadlines, items, employed int
 	for seed := range uint64(40) {
 		s := New()
 		for i, g := range randomStory(t, seed, 100) {
@@ -164,10 +169,12 @@ func TestOpenIsKeptApart(t *testing.T) {
 			there := holdOpen(t, s, fmt.Sprintf("seed %d, event %d", seed, i))
 			questions, deadlines, items = questions+len(there.Asking), deadlines+len(there.Deadlines), items+
 				len(there.OpenOf)
+			employed += len(there.Employed)
 		}
 	}
-	if questions == 0 || deadlines == 0 || items == 0 {
-		t.Errorf("the stories had only %d questions, %d deadlines and %d items", questions, deadlines, items)
+	if questions == 0 || deadlines == 0 || items == 0 || employed == 0 {
+		t.Errorf("the stories had only %d questions, %d deadlines, %d items and %d sessions for runners", questions,
+			deadlines, items, employed)
 	}
 }
 

@@ -164,7 +164,7 @@ func (s *State) changeSession(id string, edit func(*Session)) {
 	s.changes = append(s.changes, Change{KindSession, id, before, &after})
 	s.sessions.put(id, &after)
 	s.tallySession(before, &after)
-	s.employs(before, &after)
+	s.employs(before, &after, s.sequenceOf(after.Cause))
 	if before.mayNeedAttention() != after.mayNeedAttention() {
 		s.attendSession(&after, s.sequenceOf(after.Cause))
 	}
@@ -241,7 +241,7 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 	s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
 	s.attendSession(x, f.sequence)
 	s.lives(x, f.sequence)
-	s.employs(nil, x)
+	s.employs(nil, x, f.sequence)
 	s.changeProject(x.ProjectID, func(p *Project) { p.Sessions++ })
 	s.note(f, 0)
 	starts := make(map[string]bool, len(started))

@@ -2,6 +2,8 @@ package service
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,6 +113,34 @@ func TestRunnerCredentials(t *testing.T) {
 	if proof := f.Prove(wire.PublicPart(given.Token), "challenge of some length"); proof !=
 		wire.Prove(given.Token, "challenge of some length") {
 		t.Error("the server does not prove that it knows the credential of a runner")
+	}
+}
+
+// A runner is told of a session once, also after a resume, and no more once it has ended.
+func TestWorkListsSessionOnce(t *testing.T) {
+	f := newFleet(t)
+	local := f.caller(f.runnerToken("local"))
+	lists := func(want ...string) {
+		t.Helper()
+		got := []string{}
+		for x := range f.view(local).Employed() {
+			got = append(got, x.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("runners are told of %q, want %q", got, want)
+		}
+		if got := len(workOf(f.view(local).State, "local").Sessions); got != len(want) {
+			t.Errorf("the runner is told of %d sessions, want %d", got, len(want))
+		}
+	}
+	for run := range 3 {
+		lists(f.session)
+		f.claim(local, f.session)
+		lists(f.session)
+		f.do(f.admin(), "session:kill", `{"sessionId":"`+f.session+`"}`)
+		f.do(local, "session:exited", fmt.Sprintf(`{"sessionId":%q,"run":%d,"signal":"killed"}`, f.session, run+1))
+		lists()
+		f.do(f.lead, "session:resume", `{"sessionId":"`+f.session+`"}`)
 	}
 }
 
