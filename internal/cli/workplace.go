@@ -10,13 +10,14 @@ import (
 	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
+	"maestro/service/wire"
 	"maestro/workers/manifest"
 	"maestro/workers/preflight"
 )
 
-// unsuitable says why the runner of this machine launches no agent in a directory; nil if it does, or if it is not
-// known where its agents work.
-func (a *Run) unsuitable(directory string) *preflight.Failure {
+// unsuitable says why a runner of this machine launches no agent in a directory; nil if it does, or if it is not known
+// where its agents work.
+func (a *Run) unsuitable(directory string, runner *wire.Runner) *preflight.Failure {
 	user, err := os.UserHomeDir()
 	if err != nil {
 		return nil
@@ -27,6 +28,7 @@ func (a *Run) unsuitable(directory string) *preflight.Failure {
 	}
 	defer func() { _ = h.Close() }()
 	failed, _ := errors.AsType[*preflight.Failure](preflight.Target(preflight.Options{
+		Workspaces:  runner.Workspaces,
 		Target:      directory,
 		MaestroHome: h.Dir(),
 		UserHome:    user,
@@ -40,11 +42,11 @@ func (a *Run) warnOfDirectory(ctx context.Context, directory string) {
 	if directory == "" {
 		return
 	}
-	failed := a.unsuitable(directory)
-	if failed == nil {
+	runner := a.runnerHere(ctx, "")
+	if runner == nil {
 		return
 	}
-	if runner := a.runnerHere(ctx, ""); runner != nil {
+	if failed := a.unsuitable(directory, runner); failed != nil {
 		a.Say("maestro: warning: runner %s launches no agent in this directory: %s; %s\n", runner.Name,
 			safetext.OneLine(failed.Message), safetext.OneLine(failed.Fix))
 	}
@@ -64,7 +66,7 @@ func (c *sessionSpawn) refuseDirectory(ctx context.Context, m *manifest.Manifest
 	if err != nil || directory == "" {
 		return nil //nolint:nilerr // the server says what is wrong with the spawn
 	}
-	failed := c.unsuitable(directory)
+	failed := c.unsuitable(directory, runner)
 	if failed == nil {
 		return nil
 	}

@@ -81,6 +81,26 @@ func TestPrepare(t *testing.T) {
 				w.t.Fatal(err)
 			}
 		}, CheckWorkspace, "cannot be created"},
+		"the target is the directory of all workspaces": {func(w *world) {
+			w.opts.Target = w.mkdir("workspaces")
+		}, CheckTarget, "is the directory of the workspaces of all sessions"},
+		"the target holds the workspaces": {func(w *world) {
+			w.opts.UserHome = w.mkdir("user")
+			w.opts.Workspaces = filepath.Join(w.mkdir("target"), "workspaces")
+		}, "", ""},
+		"the target is in another session's workspace": {func(w *world) {
+			w.opts.UserHome = w.mkdir("user")
+			w.opts.Target = w.mkdir("workspaces/sess_2/made")
+		}, CheckTarget, "is among the workspaces of other sessions"},
+		"the target is in the session's own workspace": {func(w *world) {
+			w.opts.UserHome = w.mkdir("user")
+			w.opts.Target = w.mkdir("workspaces/sess_1/made")
+		}, "", ""},
+		"the target is in the workspace of whoever spawned the session": {func(w *world) {
+			w.opts.UserHome = w.mkdir("user")
+			w.opts.Within = []string{w.mkdir("workspaces/sess_0")}
+			w.opts.Target = w.mkdir("workspaces/sess_0/made")
+		}, "", ""},
 		"no target is given: the workspace": {func(w *world) { w.opts.Target = "" }, "", ""},
 		"the target is the root": {func(w *world) {
 			w.opts.Target = "/"

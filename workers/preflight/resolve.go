@@ -75,6 +75,9 @@ func suitable(o Options, target, workspace string) (real string, err error) {
 	if err := fit(o, real); err != nil {
 		return "", err
 	}
+	if err := outOfWorkspaces(o, real); err != nil {
+		return "", err
+	}
 	return real, isDir(target, real, CheckTarget, "spawn a session with another --working-directory")
 }
 
