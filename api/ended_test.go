@@ -27,6 +27,28 @@ func (w *world) readRoutes() []string {
 	return routes
 }
 
+// The end of a session ends its wait for mail. That answer is no attempt at something forbidden; a new wait is.
+func TestEndedWaitIsNoRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		project := w.project()
+		me, token := w.session(adminToken, project, w.task(project), ``)
+		path := "/api/sessions/" + me + "/mail?wait=25s"
+		answered := make(chan reply)
+		go func() { answered <- w.send(http.MethodGet, path, token, "") }()
+		synctest.Wait()
+		w.do(adminToken, "session:kill", `{"sessionId":"`+me+`"}`).is(200)
+		(<-answered).refused(403, "NOT_ALLOWED", "has ended")
+		if list := w.denied(""); len(list) != 0 {
+			t.Errorf("the end of the wait is recorded: %+v", list)
+		}
+		w.send(http.MethodGet, path, token, "").refused(403, "NOT_ALLOWED", "")
+		if list := w.denied("?command=input:wait"); len(list) != 1 {
+			t.Errorf("a wait after the end is recorded %d times", len(list))
+		}
+	})
+}
+
 // A session that has ended can read itself, its own task, its own questions and mail: every other read is refused.
 func TestEndedSessionReads(t *testing.T) {
 	for _, end := range []string{"killed", "timed out"} {

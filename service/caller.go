@@ -47,6 +47,8 @@ type Caller struct {
 	// parts counts the parts of its answer. turn says that it is making a part in its turn. See Service.Turn.
 	parts int
 	turn  bool
+	// waited says that the calling session was permitted to wait, and did: a refusal then says how the wait ended.
+	waited bool
 	// delivered says that nobody waits for the answer. A kept command is sent again until it has one.
 	delivered bool
 	// past is the state that it reads; nil for the present one.

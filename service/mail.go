@@ -39,6 +39,7 @@ func (s *Service) AwaitMail(ctx context.Context, c *Caller, in *wire.MailOf) err
 	if err := s.beginWait(ctx, c); err != nil {
 		return err
 	}
+	c.waited = true
 	return s.Await(ctx, c, wait, func(state *projections.State) bool {
 		x := state.Session(in.ID)
 		return x == nil || x.Ended() || len(state.Undelivered(in.ID)) > 0

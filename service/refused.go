@@ -8,7 +8,8 @@ import (
 )
 
 // RecordRefusal records a refusal by the table outside a Handler, such as that of a read, before it is answered. It
-// returns the error to answer with: a caller whose credential ended after the call began is told so.
+// returns the error to answer with: a caller whose credential ended after the call began is told so. A wait that the
+// session's end cut short was permitted when it began, so its answer is no refusal to record.
 func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error {
 	var refusal *commands.Refusal
 	var p *Problem
@@ -16,7 +17,7 @@ func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error
 		return over
 	}
 	switch {
-	case s.Denials == nil, c == nil, c.Anonymous && c.Reads:
+	case s.Denials == nil, c == nil, c.Anonymous && c.Reads, c.waited:
 		return err
 	case errors.As(err, &refusal):
 		if refusal.Code != commands.CodeNotAllowed || refusal.Recorded {

@@ -81,10 +81,8 @@ func (m *mailbox) run(ctx context.Context) {
 			m.came(box.Mail)
 			wait = readAgain
 		}
-		select {
-		case <-m.over:
+		if m.isOver() {
 			return
-		default:
 		}
 		if wait > 0 {
 			select {
@@ -92,8 +90,23 @@ func (m *mailbox) run(ctx context.Context) {
 			case <-m.over:
 				return
 			case <-ctx.Done():
+				return
+			}
+			// The session may have ended meanwhile. To ask for its mail then is refused, and recorded in its name.
+			if m.ended(ctx); m.isOver() {
+				return
 			}
 		}
+	}
+}
+
+// isOver reports whether the session has ended.
+func (m *mailbox) isOver() bool {
+	select {
+	case <-m.over:
+		return true
+	default:
+		return false
 	}
 }
 

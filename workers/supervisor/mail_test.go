@@ -95,3 +95,27 @@ func TestAnswersToTheSupervisorItself(t *testing.T) {
 		t.Errorf("%q are confirmed, want %q", confirmed, want)
 	}
 }
+
+// While mail is unread, the session is looked at before its mail is asked for again: to ask once it has ended is refused.
+func TestMailIsNotAskedForAfterEnd(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(wire.Mailbox{Mail: []wire.Mail{{ID: "message_1", Text: "Go on"}}})
+	}))
+	defer server.Close()
+	passed := make(chan time.Time)
+	close(passed)
+	c := &calls{after: func(time.Duration) <-chan time.Time { return passed }, session: client.New(server.URL, "")}
+	over, looks := make(chan struct{}), 0
+	m := newMailbox(c, "s", slog.New(slog.DiscardHandler), func(context.Context) {
+		if looks++; looks == 2 {
+			close(over)
+		}
+	}, over)
+	m.run(t.Context())
+	if asked != 2 || looks != 2 {
+		t.Errorf("it asked %d times and looked %d times", asked, looks)
+	}
+}
