@@ -125,6 +125,7 @@ func (x *predecessors) manifest() *manifest.Predecessor {
 	if x.earlier != nil {
 		delete(x.earlier.sessions, told.SessionID)
 		delete(x.earlier.atWork, told.SessionID)
+		x.earlier.newest = x.withUntold(x.earlier.newest, told.SessionID)
 		for _, word := range x.earlier.words(&wire.Work{}) {
 			told.Earlier = append(told.Earlier, manifest.Word{
 				SessionID: word.SessionID,
@@ -134,7 +135,11 @@ func (x *predecessors) manifest() *manifest.Predecessor {
 				Cut:       word.Cut,
 			})
 		}
+		if x.earlier.more {
+			told.LeftOut = append(told.LeftOut, "older messages of the sessions before it")
+		}
 	}
+	x.addFiles(told)
 	for _, word := range slices.Backward(reasons) {
 		if word.SessionID != told.SessionID {
 			told.Earlier = append(told.Earlier, word)

@@ -29,6 +29,8 @@ type earlier struct {
 	atWork   map[string]*projections.Session
 	// newest yields the entries of the task's timeline, newest first.
 	newest iter.Seq[*projections.Entry]
+	// more says, once the words were read, that there are older ones.
+	more bool
 }
 
 // earlierOn returns nil if none of the newest sessions that worked on the task has left it, or had its work rejected.
@@ -114,9 +116,10 @@ func (x *earlier) readWords(work *wire.Work) (words []wire.WorkWord) {
 			word := wire.WorkWord{Kind: wire.WordReopened}
 			word.Text, word.Cut = events.Beginning(e.Message, earlierBytes)
 			word.Cut = word.Cut || e.Blob != ""
-			if words = append(words, word); len(words) == earlierWords {
+			if x.more = len(words) == earlierWords; x.more {
 				break
 			}
+			words = append(words, word)
 			continue
 		}
 		session := cmp.Or(x.sessions[e.SessionID], x.atWork[e.SessionID])
@@ -131,6 +134,9 @@ func (x *earlier) readWords(work *wire.Work) (words []wire.WorkWord) {
 		if kind == "" || shownIn(work, kind, e.SessionID) || x.atWork[e.SessionID] != nil && !rejected {
 			continue
 		}
+		if x.more = len(words) == earlierWords; x.more {
+			break
+		}
 		word := wire.WorkWord{SessionID: e.SessionID, Kind: string(kind), Rejected: rejected}
 		switch kind { //nolint:exhaustive // the others ask and answer nothing
 		case projections.SessionMessageAnswer:
@@ -140,9 +146,7 @@ func (x *earlier) readWords(work *wire.Work) (words []wire.WorkWord) {
 		}
 		word.Text, word.Cut = events.Beginning(e.Message, earlierBytes)
 		word.Cut = word.Cut || e.Blob != ""
-		if words = append(words, word); len(words) == earlierWords {
-			break
-		}
+		words = append(words, word)
 	}
 	slices.Reverse(words)
 	return words

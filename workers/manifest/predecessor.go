@@ -15,12 +15,14 @@ type Predecessor struct {
 	// Says is its last report on the task, Result its text when it reported the task as completed.
 	Says   events.TaskSessionStatus `json:"says,omitempty"`
 	Result string                   `json:"result,omitempty"`
-	// Earlier are the newest reports and mail about the task of the sessions before it, oldest first.
+	// Earlier are the newest reports and mail of the other sessions on the task, oldest first.
 	Earlier []Word `json:"earlier,omitempty"`
 	// Words are its newest reports and mail, oldest first.
 	Words []Word `json:"words"`
-	// Files are the newest files that it said it changed, oldest first.
+	// Files are the newest files that it and the others said they changed, oldest first.
 	Files []string `json:"files,omitempty"`
+	// LeftOut names what there was no room for.
+	LeftOut []string `json:"leftOut,omitempty"`
 	// Cut names the truncated ones of endReason and result.
 	Cut []string `json:"cut,omitempty"`
 }
