@@ -27,7 +27,7 @@ func (s *Service) generateManifest(
 	if err := s.KnownTemplate(x.TemplateID); err != nil && !s.decided(ctx, c, x) {
 		return nil, err
 	}
-	if err := s.knownAgent(x.Agent); err != nil && !s.decided(ctx, c, x) {
+	if err := s.knownAgent(x); err != nil && !s.decided(ctx, c, x) {
 		return nil, err
 	}
 	g := &gathering{
@@ -64,14 +64,22 @@ func (s *Service) generateManifest(
 	return canonical, nil
 }
 
-// knownAgent refuses an agent that the home does not configure. A manifest says so too, in words for its author.
-func (s *Service) knownAgent(name string) error {
+// knownAgent refuses an agent that the home does not configure, and one that cannot ask before it acts if it shall. A
+// manifest says the first too, in words for its author.
+func (s *Service) knownAgent(x *commands.SpawnSession) error {
+	name := x.Agent
 	if s.Agents == nil || name == "" {
 		return nil
 	}
 	configured := s.Agents()
 	known := slices.Insert(configured.Names, 0, "auto")
-	if slices.Contains(known, name) {
+	switch {
+	case slices.Contains(configured.Unguarded, name) && x.PermissionMode == string(manifest.Interactive):
+		refusal := Invalid("/permissionMode", "The agent '%s' has no hook, so nobody can be asked before it acts", name)
+		refusal.Why = "only claude, codex and gemini ask in the mode interactive"
+		refusal.Next = "spawn the session with another --permission-mode, acceptEdits or readOnly, or with another agent"
+		return refusal
+	case slices.Contains(known, name):
 		return nil
 	}
 	if configured.Fault != "" {

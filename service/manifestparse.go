@@ -52,6 +52,8 @@ func (s *Service) agentNames() []string {
 // ConfiguredAgents are the agents that can be named on the server's machine.
 type ConfiguredAgents struct {
 	Names []string
+	// Unguarded are those without a hook: nobody can be asked before they act.
+	Unguarded []string
 	// Fault says why the configuration cannot be used, which then configures none, and Fix what to do; "" if it can.
 	Fault, Fix string
 }

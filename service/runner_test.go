@@ -258,6 +258,27 @@ func TestSpawnForUnknownRunnerWarns(t *testing.T) {
 	}
 }
 
+// An agent without a hook cannot be spawned to ask before it acts: its run could only ask what nobody can mend.
+func TestSpawnOfUnguardedAgentThatShallAsk(t *testing.T) {
+	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
+	w.Agents = func() ConfiguredAgents {
+		return ConfiguredAgents{Names: []string{"claude", "notes"}, Unguarded: []string{"notes"}}
+	}
+	task, _ := w.team()
+	for agent, modes := range map[string][]string{"notes": {"acceptEdits", "readOnly"}, "claude": {"interactive"}} {
+		for _, mode := range append(modes, "interactive") {
+			_, err := w.try(w.admin(), "session:spawn", `{"project":"`+w.projectOf(task)+`","taskIds":["`+task+
+				`"],"agent":"`+agent+`","permissionMode":"`+mode+`"}`, agent+mode)
+			var refused *commands.Refusal
+			is := errors.As(err, &refused) && refused.Pointer == "/permissionMode" &&
+				strings.Contains(refused.Next, "acceptEdits or readOnly")
+			if want := !slices.Contains(modes, mode); is != want || err != nil && !want {
+				t.Errorf("agent %s, mode %s: %v", agent, mode, err)
+			}
+		}
+	}
+}
+
 // A spawn for an agent that the home does not configure names those that there are, in the words of a spawn.
 func TestSpawnForUnknownAgent(t *testing.T) {
 	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})

@@ -149,6 +149,9 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	if _, _, err := o.agents.Directories(lock.Dir(), a.Getenv); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	certificates, err := o.certificates(logger)
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -163,4 +163,4 @@ func (codex) Explain(code int) string {
 	return ""
 }
 
-func (codex) Reader(before Used) Reader { return &codexReader{counted: before} }
+func (codex) Reader(before Used) Reader { return &retryReader{Reader: &codexReader{counted: before}} }

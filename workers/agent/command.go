@@ -96,7 +96,7 @@ func (command) Explain(int) string { return "" }
 
 func (d command) Reader(Used) Reader {
 	if d.Output == "jsonl" {
-		return &commandReader{}
+		return &retryReader{Reader: commandReader{}}
 	}
 	return textReader{}
 }

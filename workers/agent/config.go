@@ -285,6 +285,16 @@ func (c Config) Names() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// Unguarded returns the names of the agents without a hook, in order: nobody can be asked before they act.
+func (c Config) Unguarded() (names []string) {
+	for _, name := range c.Names() {
+		if driver, err := c.Driver(name); err == nil && !driver.Guarded() {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Driver returns the driver of an agent. It fails with *UnknownError.
 func (c Config) Driver(name string) (Driver, error) {
 	settings, configured := c.Agents[name]

@@ -240,4 +240,4 @@ func (gemini) Explain(code int) string {
 	return ""
 }
 
-func (gemini) Reader(Used) Reader { return &geminiReader{} }
+func (gemini) Reader(Used) Reader { return &retryReader{Reader: &geminiReader{}} }

@@ -121,6 +121,25 @@ func (o *Options) layers(
 	return available, nil
 }
 
+// Directories returns the directory of the workspaces and that of --orchestrator-dir, "" for none. It fails if the
+// runner cannot use them: the server says so before it says that it listens.
+func (o *Options) Directories(home string, getenv func(string) string) (workspaces, shared string, err error) {
+	if o.Name() == "" {
+		return "", "", nil
+	}
+	workspaces = o.workspaces
+	if workspaces == "" {
+		if workspaces, err = supervisor.Workspaces(getenv); err != nil { // the user has no home directory
+			workspaces = home + "-workspaces"
+		}
+	}
+	if workspaces, err = filepath.Abs(workspaces); err != nil {
+		return "", "", err
+	}
+	shared, err = o.sharedDir(workspaces)
+	return workspaces, shared, err
+}
+
 // sharedDir returns the directory of --orchestrator-dir, "" for none.
 func (o *Options) sharedDir(workspaces string) (string, error) {
 	if o.shared == "" {
@@ -202,16 +221,7 @@ func (s Server) beside(ctx context.Context, c runner.Config) (stop func()) {
 
 // runner says how the runner works that launches agents.
 func (o *Options) runner(ctx context.Context, s Server) (c runner.Config, err error) {
-	workspaces := o.workspaces
-	if workspaces == "" {
-		if workspaces, err = supervisor.Workspaces(s.Getenv); err != nil { // the user has no home directory
-			workspaces = s.Home.Dir() + "-workspaces"
-		}
-	}
-	if workspaces, err = filepath.Abs(workspaces); err != nil {
-		return c, err
-	}
-	shared, err := o.sharedDir(workspaces)
+	workspaces, shared, err := o.Directories(s.Home.Dir(), s.Getenv)
 	if err != nil {
 		return c, err
 	}
@@ -249,7 +259,7 @@ func (o *Options) runner(ctx context.Context, s Server) (c runner.Config, err er
 func Configured(dir string, logger *slog.Logger) func() service.ConfiguredAgents {
 	return func() service.ConfiguredAgents {
 		configured, err := supervisor.LoadAgents(dir)
-		found := service.ConfiguredAgents{Names: configured.Names()}
+		found := service.ConfiguredAgents{Names: configured.Names(), Unguarded: configured.Unguarded()}
 		if err != nil {
 			logger.Warn("the configuration of agents cannot be used", "why", err,
 				"next", "see `maestro doctor`")
