@@ -26,33 +26,59 @@ const within = 20 * time.Second
 type check struct {
 	// subject is shown if nothing was found.
 	subject string
+	needs   need
 	look    func(ctx context.Context, x *examination) []Finding
+}
+
+// need is what a check cannot be made without.
+type need int
+
+// The needs.
+const (
+	nothing need = iota
+	theServer
+	theHome
+	ownServer // the home, and the server that holds it
+)
+
+// has reports whether there is what a check needs.
+func (x *examination) has(n need) bool {
+	switch n {
+	case theServer:
+		return x.server != nil
+	case theHome:
+		return x.home != nil
+	case ownServer:
+		return x.home != nil && x.own
+	case nothing:
+	}
+	return true
 }
 
 // checks are all checks, in the order in which they run: the connection is first, because others need it.
 var checks = []check{
-	{"the connection to the server", lookAtConnection},
-	{"the versions of the server and of this program", lookAtVersions},
-	{"what the server itself says", lookAtReady},
-	{"the clocks", lookAtClocks},
-	{"the server's figures", lookAtFigures},
-	{"refusals", lookAtRefusals},
-	{"webhooks", lookAtWebhooks},
-	{"named tokens", lookAtTokens},
-	{"runs that wait for an answer", lookAtRuns},
-	{"the home's files", lookAtHome},
-	{"the configuration", lookAtConfig},
-	{"the store", lookAtStore},
-	{"the head of the log and its witness", lookAtHead},
-	{"leftovers of a crash", lookAtLeftovers},
-	{"automatic backups", lookAtBackups},
-	{"kept commands", lookAtOutboxes},
-	{"the kernel", lookAtKernel},
-	{"the hook that judges the tool calls of agents", lookAtHook},
-	{"agents", lookAtAgents},
-	{"the supervisors of agents", lookAtSupervisors},
-	{"the workspaces of agents", lookAtWorkspaces},
-	{"what confines agents", lookAtConfinement},
+	{"the connection to the server", theServer, lookAtConnection},
+	{"the versions of the server and of this program", theServer, lookAtVersions},
+	{"what the server itself says", theServer, lookAtReady},
+	{"the clocks", theServer, lookAtClocks},
+	{"the server's figures", theServer, lookAtFigures},
+	{"refusals", theServer, lookAtRefusals},
+	{"webhooks", theServer, lookAtWebhooks},
+	{"named tokens", theServer, lookAtTokens},
+	{"runs that wait for an answer", theServer, lookAtRuns},
+	{"the home's files", theHome, lookAtHome},
+	{"the configuration", theHome, lookAtConfig},
+	{"the store", theHome, lookAtStore},
+	{"the head of the log and its witness", theHome, lookAtHead},
+	{"leftovers of a crash", theHome, lookAtLeftovers},
+	{"automatic backups", theHome, lookAtBackups},
+	{"kept commands", theHome, lookAtOutboxes},
+	{"the kernel", nothing, lookAtKernel},
+	{"the hook that judges the tool calls of agents", theHome, lookAtHook},
+	{"agents", theHome, lookAtAgents},
+	{"the supervisors of agents", ownServer, lookAtSupervisors},
+	{"the workspaces of agents", theHome, lookAtWorkspaces},
+	{"what confines agents", theHome, lookAtConfinement},
 }
 
 // examination is what the checks share.
@@ -147,12 +173,17 @@ func (c *doctor) run(whole context.Context, _ []string) error {
 	x.openHome()
 	r := report{Verdict: OK, Findings: []Finding{}}
 	for _, check := range checks {
+		left := len(x.left)
 		found := check.look(ctx, x)
 		if err := whole.Err(); err != nil { // interrupted: what failed because of that is no finding
 			return err
 		}
 		if !slices.ContainsFunc(found, Finding.isWrong) && c.all {
-			found = append(found, Finding{ID: "ok", Severity: OK, What: check.subject})
+			one := Finding{ID: "ok", Severity: OK, What: check.subject}
+			if !x.has(check.needs) || len(x.left) > left {
+				one.ID, one.Severity = "not-checked", NotChecked
+			}
+			found = append(found, one)
 		}
 		r.add(found, c.all)
 	}
@@ -194,7 +225,7 @@ func (c *doctor) show(r report) {
 		if f.Code != "" {
 			id += " " + f.Code
 		}
-		if f.Severity == OK {
+		if f.Severity == OK || f.Severity == NotChecked {
 			c.Print("%s: %s\n", f.Severity, f.What)
 			continue
 		}

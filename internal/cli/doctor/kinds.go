@@ -9,6 +9,8 @@ const (
 	Warning Severity = "warning" // it will become an error, or somebody has to act
 	Info    Severity = "info"    // good to know
 	OK      Severity = "ok"      // a check that found nothing
+
+	NotChecked Severity = "not checked" // a check that could not be made: there is no server, or no home
 )
 
 // Kind is what a check can find.
