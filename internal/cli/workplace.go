@@ -68,6 +68,9 @@ func (c *sessionSpawn) refuseDirectory(ctx context.Context, m *manifest.Manifest
 	}
 	failed := c.unsuitable(directory, runner)
 	if failed == nil {
+		if c.body.PermissionMode != string(manifest.ReadOnly) {
+			c.warnOfRepository(directory, runner)
+		}
 		return nil
 	}
 	server, err := c.Connect(ctx)
