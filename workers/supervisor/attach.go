@@ -178,8 +178,9 @@ func (a *Attached) Caches() map[string]string {
 	return a.s.caches(user)
 }
 
-// Check finds what the command must not change in the repository of its directory. allowed are further paths that it may
-// read and change. It fails with a *preflight.Failure if that cannot be kept from it, and ends with ctx and the session.
+// Check finds what the command must not change in the repository of its directory. allowed are further paths that it
+// may read and change. It fails with a *preflight.Failure if that cannot be kept from it, and ends with ctx and the
+// session.
 func (a *Attached) Check(ctx context.Context, allowed []string) error {
 	s := a.s
 	ctx, cancel := context.WithCancelCause(ctx)

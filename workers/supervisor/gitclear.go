@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
@@ -66,8 +64,9 @@ func restoreGit(ctx context.Context, root *disk.Root, known []gitRepository) (un
 
 // NotRestored says what an error of [Saved.RestoreGit] means for whoever uses git in the target next.
 func NotRestored(err error) string {
-	return "something may still lead git to other hooks and another configuration (" +
-		safetext.Shorten(strings.ReplaceAll(err.Error(), "\n", "; "), mostReason) + "): look at that before you use git there"
+	why := safetext.Shorten(strings.ReplaceAll(err.Error(), "\n", "; "), mostReason)
+	return "something may still lead git to other hooks and another configuration (" + why +
+		"): look at that before you use git there"
 }
 
 // restoring restores the repositories of a target.
@@ -87,7 +86,7 @@ const mostReason = 2 << 10
 
 // shownPath returns a path as the timeline takes it: an agent can give a file any name.
 func shownPath(path string) string {
-	if !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
+	if short(path) != path || strings.ContainsAny(path, "\n\t") {
 		path = strconv.Quote(path)
 	}
 	return short(path)
@@ -226,7 +225,7 @@ func clearName(dir *disk.Root, name string, wasDir bool) (aside string, err erro
 		return "", nil
 	case err != nil:
 		return "", err
-	case !info.IsDir() && !(wasDir && info.Mode().IsRegular()):
+	case !info.IsDir() && (!wasDir || !info.Mode().IsRegular()):
 		return "", dir.Remove(name)
 	}
 	for n := range mostAside {

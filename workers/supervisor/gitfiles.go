@@ -66,9 +66,9 @@ type guard struct {
 	found gitFound
 }
 
-// gitFiles returns what git reads in a target that is held open: the hooks and the configuration of each repository, of its submodules
-// and its worktrees, what a configuration names in the target, and the files that say where a repository is. user is
-// the user's home directory, allow says in a failure how to do without; run runs git.
+// gitFiles returns what git reads in a target that is held open: the hooks and the configuration of each repository, of
+// its submodules and its worktrees, what a configuration names in the target, and the files that say where a repository
+// is. user is the user's home directory, allow says in a failure how to do without; run runs git.
 func gitFiles(
 	ctx context.Context, root *disk.Root, user, allow string, run runGit,
 ) (found gitFound, err error) {

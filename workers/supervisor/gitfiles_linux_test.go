@@ -18,7 +18,8 @@ import (
 
 func gitFilesOf(t *testing.T, target, user string) (gitFound, error) {
 	t.Setenv("XDG_CONFIG_HOME", "")
-	return gitFiles(t.Context(), rootOf(t, target), user, allowGit(serves), (&supervisor{}).gitRunner(t.Context(), user))
+	run := (&supervisor{}).gitRunner(t.Context(), user)
+	return gitFiles(t.Context(), rootOf(t, target), user, allowGit(serves), run)
 }
 
 // rootOf holds a directory open until the end of the test.
@@ -74,7 +75,8 @@ func TestGitFiles(t *testing.T) {
 		}
 	}
 	found()
-	if undone, err := restoreGit(t.Context(), rootOf(t, target), repositoriesIn(t, target)); err != nil || undone != nil {
+	none := repositoriesIn(t, target)
+	if undone, err := restoreGit(t.Context(), rootOf(t, target), none); err != nil || undone != nil {
 		t.Errorf("undone %v, %v", undone, err)
 	}
 	file := filepath.Join(target, ".git")
@@ -367,8 +369,8 @@ func replaced(makes func(to, path string) error, path string) error {
 	return errors.Join(os.RemoveAll(path), makes("/nowhere", path))
 }
 
-// A directory whose name is not UTF-8 keeps no agent from its work. A repository in it cannot be kept from the agent, and
-// a directory that is called like it in UTF-8 is none: the user is asked.
+// A directory whose name is not UTF-8 keeps no agent from its work. A repository in it cannot be kept from the agent,
+// and a directory that is called like it in UTF-8 is none: the user is asked.
 func TestNamesThatAreNotUTF8(t *testing.T) {
 	target := t.TempDir()
 	for _, name := range []string{"caf\xe9/below", "caf\ufffd/.git"} {

@@ -296,8 +296,8 @@ func (s *supervisor) closeOpened() (err error) {
 // ErrRan says that the run, or a later one of its session, has had a supervisor on this machine.
 var ErrRan = errors.New("the run was supervised before")
 
-// hasRun fails with ErrRan if the run, or a later one, has had a supervisor, and with ErrUnknown if that cannot be read:
-// an agent may run, or have run.
+// hasRun fails with ErrRan if the run, or a later one, has had a supervisor, and with ErrUnknown if that cannot be
+// read: an agent may run, or have run.
 func (s *supervisor) hasRun() error {
 	before, err := ReadSaved(s.home, s.SessionID)
 	switch {

@@ -27,6 +27,7 @@ var onePlace = []struct {
 			"internal/disk/root.go":           "the operation itself",
 			"internal/files/fill.go":          "moves what is new into an empty directory",
 			"internal/home/noted.go":          "moves a damaged file aside",
+			"workers/supervisor/gitclear.go":  "moves what an agent left aside",
 			"internal/server/witness/head.go": "moves a damaged file aside",
 			"internal/backups/dir.go":         "a stream that is not held in memory",
 			"internal/home/skilladd.go":       "moves a directory to its place",
