@@ -260,8 +260,8 @@ func (r *Runner) saved(session string) (saved supervisor.Saved, known bool) {
 	return saved, err == nil
 }
 
-// began reports whether a supervisor of the session's run has run. If what it saved cannot be read, it has: its agent may
-// have done something, or run still.
+// began reports whether a supervisor of the session's run has run. If what it saved cannot be read, it has: its agent
+// may have done something, or run still.
 func (r *Runner) began(x wire.RunnerSession) bool {
 	saved, err := supervisor.ReadSaved(r.Home, x.ID)
 	return err == nil && saved.Run == x.Run || errors.Is(err, supervisor.ErrUnknown)
