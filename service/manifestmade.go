@@ -77,7 +77,8 @@ func (s *Service) knownAgent(x *commands.SpawnSession) error {
 	case slices.Contains(configured.Unguarded, name) && x.PermissionMode == string(manifest.Interactive):
 		refusal := Invalid("/permissionMode", "The agent '%s' has no hook, so nobody can be asked before it acts", name)
 		refusal.Why = "only claude, codex and gemini ask in the mode interactive"
-		refusal.Next = "spawn the session with another --permission-mode, acceptEdits or readOnly, or with another agent"
+		refusal.Next = "spawn the session with another --permission-mode, acceptEdits or readOnly, or with another " +
+			"agent"
 		return refusal
 	case slices.Contains(known, name):
 		return nil

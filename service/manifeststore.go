@@ -81,7 +81,8 @@ func invalidRequest(err error) error {
 		if option || strings.HasPrefix(pointer, "/skills") {
 			name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
 			p.Pointer, p.Message = pointer, name+" "+fault.Message
-			p.Why, p.Next = wire.InvalidWhy, "give one that is allowed: `maestro session spawn --help` describes each option"
+			p.Why = wire.InvalidWhy
+			p.Next = "give one that is allowed: `maestro session spawn --help` describes each option"
 			break
 		}
 	}

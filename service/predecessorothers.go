@@ -55,11 +55,17 @@ func (x *predecessors) withUntold(
 // addFiles adds the files that the other sessions named, as far as there is room: the newest ones stay.
 func (x *predecessors) addFiles(told *manifest.Predecessor) {
 	looks, cut := newestLooked, false
+	named := make(map[string]bool, len(told.Files))
+	for _, name := range told.Files {
+		named[name] = true
+	}
 	for before := range x.others(told.SessionID) {
 		from := max(0, len(before.timeline)-looks)
 		looks, cut = looks-(len(before.timeline)-from), cut || from > 0
 		older := slices.DeleteFunc(filesIn(before.newest(before.timeline[from:])), func(name string) bool {
-			return slices.Contains(told.Files, name)
+			again := named[name]
+			named[name] = true
+			return again
 		})
 		told.Files = append(older, told.Files...)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,9 +20,9 @@ func (a *Run) warnOfRepository(directory string, runner *wire.Runner) {
 	if repository == "" {
 		return
 	}
-	a.Say("maestro: warning: an agent of runner %s cannot `git add` or `git commit` in %s: its repository %s is outside "+
-		"of that directory; use the repository's top directory, or a clone, as the --working-directory\n", runner.Name,
-		safetext.OneLine(directory), safetext.OneLine(repository))
+	a.Say("maestro: warning: an agent of runner %s cannot `git add` or `git commit` in %s: its repository %s is "+
+		"outside of that directory; use the repository's top directory, or a clone, as the --working-directory\n",
+		runner.Name, safetext.OneLine(directory), safetext.OneLine(repository))
 }
 
 // repositoryOutside returns the repository of a directory if it is outside of it: that of a linked worktree, of a
@@ -40,9 +41,8 @@ func repositoryOutside(directory string) string {
 		case err == nil && info.IsDir():
 			return git
 		case err == nil && info.Size() <= mostGitFile:
-			content, err := os.ReadFile(git)
-			path, names := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir: ")
-			if err != nil || !names {
+			path, names := strings.CutPrefix(gitFile(git), "gitdir: ")
+			if !names {
 				return ""
 			}
 			if !filepath.IsAbs(path) {
@@ -56,4 +56,18 @@ func repositoryOutside(directory string) string {
 			return ""
 		}
 	}
+}
+
+// gitFile returns what a file .git says, "" if it cannot be read.
+func gitFile(path string) string {
+	f, err := files.OpenNamed(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	content, err := io.ReadAll(io.LimitReader(f, mostGitFile))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(content))
 }

@@ -252,7 +252,8 @@ func TestFailuresAreShown(t *testing.T) {
 	for _, err := range []error{err, Target(w.opts)} {
 		var failed *Failure
 		const want = `a[U+001B]]0;owned[U+0007]\n  next: run ` + "`evil` #[0xFF]"
-		if !errors.As(err, &failed) || !strings.Contains(failed.Message, want) || !strings.HasSuffix(failed.Path, want) {
+		if !errors.As(err, &failed) || !strings.Contains(failed.Message, want) ||
+			!strings.HasSuffix(failed.Path, want) {
 			t.Errorf("got %+v", failed)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 )
 
 // outOfWorkspaces refuses a target that is the directory of all workspaces, which is hidden from each agent but for its
-// own workspace. Unless a person has chosen the target, it may also not lie in that directory: there an agent would reach
-// what others made. A session may work in its own workspace, and in that of a session above it, which bounds it. In a
-// target that holds the directory, the workspaces of others are hidden.
+// own workspace. Unless a person has chosen the target, it may also not lie in that directory: there an agent would
+// reach what others made. A session may work in its own workspace, and in that of a session above it, which bounds it.
+// In a target that holds the directory, the workspaces of others are hidden.
 func outOfWorkspaces(o Options, target string) error {
 	if o.Workspaces == "" {
 		return nil
@@ -32,8 +32,8 @@ func outOfWorkspaces(o Options, target string) error {
 	case o.Session != "" && files.Within(target, filepath.Join(root, o.Session)), bounded(o.Within, root):
 	case files.Within(target, root):
 		what = "is among the workspaces of other sessions"
-		failure.Fix = "copy what you need to a directory outside of " + root + ", and spawn a session with that one as " +
-			"its --working-directory"
+		failure.Fix = "copy what you need to a directory outside of " + root + ", and spawn a session with that one " +
+			"as its --working-directory"
 	}
 	if what == "" {
 		return nil
@@ -45,7 +45,11 @@ func outOfWorkspaces(o Options, target string) error {
 // bounded reports whether one of these directories is in that of the workspaces.
 func bounded(bounds []string, root string) bool {
 	for _, bound := range bounds {
-		if path, err := Absolute(bound); err == nil && resolved(path, false) != root && files.Within(resolved(path, false), root) {
+		path, err := Absolute(bound)
+		if err != nil {
+			continue
+		}
+		if real := resolved(path, false); real != root && files.Within(real, root) {
 			return true
 		}
 	}

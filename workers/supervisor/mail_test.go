@@ -96,7 +96,8 @@ func TestAnswersToTheSupervisorItself(t *testing.T) {
 	}
 }
 
-// While mail is unread, the session is looked at before its mail is asked for again: to ask once it has ended is refused.
+// While mail is unread, the session is looked at before its mail is asked for again: to ask once it has ended is
+// refused.
 func TestMailIsNotAskedForAfterEnd(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

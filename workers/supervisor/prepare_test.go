@@ -53,7 +53,7 @@ func TestFaultsAfterTheClaimSayHowToAnswer(t *testing.T) {
 		text := strings.Join(said, "\n")
 		for _, part := range []string{
 			"The disk is full", "free some room", "from another terminal: `maestro input answer input_1 retry`",
-			"`maestro input answer input_1 \"give up\"`",
+			"`maestro input answer input_1 'give up'`",
 		} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%q is not in %q", part, text)

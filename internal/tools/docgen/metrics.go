@@ -33,8 +33,9 @@ func doctorPage() string {
 	b.WriteString("`maestro doctor` prints what is wrong, why it matters, and what to do. Its exit code is 1 if " +
 		"there is an error, 8 if there are only warnings,\nand 0 otherwise. It shows a finding of severity `info`, " +
 		"except `limited`, and a line `ok` for each check that found nothing, or " +
-		"`not checked` for one that needs the server or a home that is not there, only with `--all`.\n`-o json` prints " +
-		"`verdict` and `findings`; each has `id`, `severity`, `what`, `why` and `next`. The ids do not change.\n\n" +
+		"`not checked` for one that needs the server or a home that is not there, only with `--all`.\n`-o json` " +
+		"prints `verdict` and `findings`; each has `id`, `severity`, `what`, `why` and `next`. The ids do not " +
+		"change.\n\n" +
 		"| Id | Severity | What |\n|---|---|---|\n")
 	for _, kind := range doctor.Kinds() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", kind.ID, kind.Severity, kind.About)

@@ -23,8 +23,9 @@ var checkedNames = []string{
 	// Numbers and hashes.
 	"Itoa", "head",
 	// Lines whose parts are quoted where they are made.
-	"LaunchLine", "RefusedNext", "SpawnFor", "Successor", "answers", "asSession", "command", "continueEdit",
-	"launchLine", "line", "meant", "next", "salvageFrom", "startCommand", "steps", "successor", "typed", "with",
+	"LaunchLine", "RefusedNext", "SpawnLikeLine", "SpawnFor", "Successor", "answers", "asSession", "command",
+	"continueEdit", "launchLine", "line", "meant", "next", "salvageFrom", "startCommand", "steps", "successor", "typed",
+	"with",
 }
 
 // writesLines are files that make command lines of words: the place, and the prompts, which know each command's syntax.

@@ -198,12 +198,14 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 			"commands/spawnwithin.go", // a child has at most its parent's
 			"events/session.go",
 			"internal/cli/manifest.go",
+			"internal/cli/workplace.go", // who only reads commits nothing
 			"internal/oracle/asked.go",
 			"internal/oracle/options.go",
 			"internal/testing/simulation/bounds.go",
 			"internal/testing/simulation/wish.go",
 			"service/manifestgenerate.go", // a child has at most its parent's
 			"service/manifestgiven.go",    // it decides what a read-only worker may do
+			"service/manifestmade.go",     // some agents cannot ask
 			"workers/agent/claude.go",     // the CLI's argument has the same name
 			"workers/agent/options.go",
 			"workers/manifest/axes.go",
