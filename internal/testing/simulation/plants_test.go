@@ -962,8 +962,8 @@ var plants = []plant{
 	{
 		"a second answer is accepted",
 		[]edit{{
-			inputs, "	case projections.InputAnswered, projections.InputDelivered:\n		if asked.Answer",
-			"	case projections.InputDelivered:\n		if asked.Answer",
+			inputs, "	case projections.InputAnswered, projections.InputDelivered:\n		why :=",
+			"	case projections.InputDelivered:\n		why :=",
 		}},
 	},
 	{
