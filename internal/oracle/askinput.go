@@ -27,7 +27,7 @@ func (a *asked) answerInput() fact {
 		return a.no(codeAllowed)
 	case a.refused():
 		return nil
-	case q.answered && q.answer == a.f.Answer:
+	case q.answered && q.answer == a.f.Answer && q.run == 0:
 		return a.so()
 	case q.answered || s.ended != "":
 		return a.no(codeConflict)
