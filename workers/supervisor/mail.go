@@ -36,6 +36,8 @@ type mailbox struct {
 	unread []wire.Mail
 	// shown are the ids that were given to the agent; the server is told until it knows.
 	shown map[string]bool
+	// reserved are the questions that the supervisor asked in the session's name: their answers are not for the agent.
+	reserved map[string]bool
 	// changed is closed when mail comes.
 	changed chan struct{}
 	// giving counts the times that the agent is being given mail; given is closed when that is over.
@@ -47,14 +49,15 @@ func newMailbox(
 	c *calls, session string, logger *slog.Logger, ended func(context.Context), over <-chan struct{},
 ) *mailbox {
 	return &mailbox{
-		calls:   c,
-		session: session,
-		logger:  logger,
-		ended:   ended,
-		over:    over,
-		shown:   map[string]bool{},
-		changed: make(chan struct{}),
-		given:   make(chan struct{}),
+		calls:    c,
+		session:  session,
+		logger:   logger,
+		ended:    ended,
+		over:     over,
+		shown:    map[string]bool{},
+		reserved: map[string]bool{},
+		changed:  make(chan struct{}),
+		given:    make(chan struct{}),
 	}
 }
 
@@ -133,6 +136,13 @@ func (m *mailbox) waits() <-chan struct{} {
 	return m.changed
 }
 
+// reserve keeps the answer to a question, which the supervisor asked in the session's name, from the agent.
+func (m *mailbox) reserve(input string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reserved[input] = true
+}
+
 // answer returns the answer to a question of the supervisor itself, if it is there.
 func (m *mailbox) answer(input string) (wire.Mail, bool) {
 	m.mu.Lock()
@@ -145,20 +155,20 @@ func (m *mailbox) answer(input string) (wire.Mail, bool) {
 	return wire.Mail{}, false
 }
 
-// ofSupervisor reports whether mail is the answer to a question of the supervisor itself: it is not for the agent.
-func ofSupervisor(one wire.Mail) bool { return one.Run != 0 }
+// ofRun reports whether mail is the answer to what a run asked before its launch: it is not for the agent.
+func ofRun(one wire.Mail) bool { return one.Run != 0 }
 
-// confirmOwn tells the server that the answers to the questions of the supervisor itself were read, also to those of
-// earlier runs. What a session confirms makes it running, so this waits until its agent starts, or never will.
+// confirmOwn tells the server that the answers to what runs asked before their launch were read, also those of earlier
+// runs. What a session confirms makes it running, so this waits until its agent starts, or never will.
 func (m *mailbox) confirmOwn(ctx context.Context) {
 	m.mu.Lock()
 	var own []string
 	for _, one := range m.unread {
-		if ofSupervisor(one) {
+		if ofRun(one) {
 			own = append(own, one.ID)
 		}
 	}
-	m.unread = slices.DeleteFunc(m.unread, ofSupervisor)
+	m.unread = slices.DeleteFunc(m.unread, ofRun)
 	m.mu.Unlock()
 	for _, id := range own {
 		m.confirm(ctx, id)
@@ -172,7 +182,7 @@ func (m *mailbox) take() (text string, handed func(ctx context.Context, got bool
 	defer m.mu.Unlock()
 	var pieces, kept []wire.Mail
 	for _, one := range m.unread {
-		if ofSupervisor(one) {
+		if ofRun(one) || m.reserved[one.ID] {
 			kept = append(kept, one)
 			continue
 		}

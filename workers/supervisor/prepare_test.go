@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"maestro/api/client"
 	"maestro/service/wire"
 	"maestro/workers/agent"
+	"maestro/workers/blank"
 	"maestro/workers/preflight"
 )
 
@@ -58,6 +61,37 @@ func TestFaultsAfterTheClaimSayHowToAnswer(t *testing.T) {
 			if !strings.Contains(text, part) {
 				t.Errorf("%q is not in %q", part, text)
 			}
+		}
+	}
+}
+
+// The answer whether the agent may do something is the supervisor's: the agent does not get it, and it is read, so that
+// the session can end.
+func TestAnswersAboutCallsAreRead(t *testing.T) {
+	var called []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		called = append(called, path.Base(r.URL.Path))
+		_, _ = io.WriteString(w, `{"asked":"input_1"}`)
+	}))
+	defer server.Close()
+	logger := slog.New(slog.DiscardHandler)
+	for answer, may := range map[string]bool{answerAllow: true, "deny: not now": false} {
+		called = nil
+		s := &supervisor{Config: Config{SessionID: "sess_1"}, logger: logger, asked: map[string]*askedOnce{}}
+		s.secrets.Store(blank.Of("a secret"))
+		s.calls = &calls{session: client.New(server.URL, "t"), after: time.After, logger: logger}
+		defer s.calls.session.Close()
+		s.mail = newMailbox(s.calls, s.SessionID, logger, nil, nil)
+		s.mail.came([]wire.Mail{{ID: "input_1", Text: answer}, {ID: "message_1", Text: "Go on"}})
+		allowed, reason := s.ask(t.Context(), "May the agent use its tool?", time.Minute)
+		if allowed != may || !may && !strings.Contains(reason, answer) {
+			t.Errorf("%s: %t, %s", answer, allowed, reason)
+		}
+		if want := []string{"report:needs-input", "input:received"}; !slices.Equal(called, want) {
+			t.Errorf("%s: it calls %q, want %q", answer, called, want)
+		}
+		if text, _ := s.mail.take(); strings.Contains(text, answer) || !strings.Contains(text, "Go on") {
+			t.Errorf("%s: the agent gets %q", answer, text)
 		}
 	}
 }

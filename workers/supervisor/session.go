@@ -265,7 +265,11 @@ func (s *supervisor) ask(ctx context.Context, question string, patience time.Dur
 	defer cancel()
 	input, err := s.inputOf(ctx, question)
 	if err == nil {
+		s.mail.reserve(input)
 		reason, err = s.answerTo(ctx, input)
+	}
+	if err == nil { // the session ends only once its mail is read
+		s.mail.confirm(ctx, input)
 	}
 	if err != nil {
 		return false, "nobody has decided about it in time. Go on with something else, or repeat the call to wait " +
